@@ -1,0 +1,129 @@
+package rulings
+
+import "net/http"
+
+// A Reason is the stable code of a refusal. A code is never renamed and never
+// given another meaning: agents branch on it and docs/refusals has a page for
+// each.
+type Reason string
+
+// Whose says who set the term behind a refusal.
+type Whose string
+
+const (
+	WhoseSource   Whose = "source"
+	WhoseOperator Whose = "operator"
+	WhoseEdge     Whose = "edge"
+	WhoseUpstream Whose = "upstream"
+)
+
+const (
+	// Terms of the source (specs: terms, section 19).
+	RobotsDisallow    Reason = "robots_disallow"
+	RobotsUnreachable Reason = "robots_unreachable"
+	RobotsCutShort    Reason = "robots_cut_short"
+	PathReadings      Reason = "path_readings"
+
+	// The operator's policy.
+	PolicyUnavailable Reason = "policy_unavailable"
+	PrivateAddress    Reason = "private_address"
+	TunnelNotListed   Reason = "tunnel_not_listed"
+
+	// The edge itself.
+	RequestInvalid      Reason = "request_invalid"
+	SessionInvalid      Reason = "session_invalid"
+	TargetTooLong       Reason = "target_too_long"
+	AuthorityMismatch   Reason = "authority_mismatch"
+	CredentialsRequired Reason = "credentials_required"
+	Loop                Reason = "loop"
+	UndecidedReason     Reason = "undecided"
+
+	// The upstream, by the error types of RFC 9209 section 2.3.
+	DNSTimeout             Reason = "dns_timeout"
+	DNSError               Reason = "dns_error"
+	DestinationUnavailable Reason = "destination_unavailable"
+	DestinationUnroutable  Reason = "destination_ip_unroutable"
+	ConnectionRefused      Reason = "connection_refused"
+	ConnectionTerminated   Reason = "connection_terminated"
+	ConnectionTimeout      Reason = "connection_timeout"
+	ReadTimeout            Reason = "connection_read_timeout"
+	WriteTimeout           Reason = "connection_write_timeout"
+	TLSProtocolError       Reason = "tls_protocol_error"
+	TLSCertificateError    Reason = "tls_certificate_error"
+	TLSAlertReceived       Reason = "tls_alert_received"
+	ResponseIncomplete     Reason = "http_response_incomplete"
+	ResponseHeaderSize     Reason = "http_response_header_section_size"
+	ResponseTimeout        Reason = "http_response_timeout"
+	UpgradeFailed          Reason = "http_upgrade_failed"
+	HTTPProtocolError      Reason = "http_protocol_error"
+)
+
+// Facts are what is fixed about a reason: who set the term, the status the
+// agent gets, the RFC 9209 error type, and the title of the problem.
+type Facts struct {
+	Whose      Whose
+	Status     int
+	ProxyError string // RFC 9209 section 2.3
+	Title      string
+}
+
+var facts = map[Reason]Facts{
+	RobotsDisallow:    {WhoseSource, http.StatusForbidden, "http_request_denied", "The site's robots.txt does not allow this path"},
+	RobotsUnreachable: {WhoseSource, http.StatusServiceUnavailable, "http_request_denied", "The site's robots.txt could not be reached"},
+	RobotsCutShort:    {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not ask for the site's robots.txt"},
+	PathReadings:      {WhoseEdge, http.StatusForbidden, "http_request_denied", "The path can be read in too many ways"},
+
+	PolicyUnavailable: {WhoseOperator, http.StatusServiceUnavailable, "http_request_denied", "The operator's policy does not load"},
+	PrivateAddress:    {WhoseOperator, http.StatusForbidden, "destination_ip_prohibited", "The address is not public"},
+	TunnelNotListed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow this tunnel"},
+
+	RequestInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The request cannot be understood"},
+	SessionInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The session id is not valid"},
+	TargetTooLong:       {WhoseEdge, http.StatusRequestURITooLong, "http_request_error", "The request target is too long"},
+	AuthorityMismatch:   {WhoseEdge, http.StatusMisdirectedRequest, "http_request_error", "The request names another host than its tunnel"},
+	CredentialsRequired: {WhoseEdge, http.StatusProxyAuthRequired, "http_request_denied", "The proxy needs credentials"},
+	Loop:                {WhoseEdge, http.StatusLoopDetected, "proxy_loop_detected", "The request leads back to the proxy"},
+	UndecidedReason:     {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not decide"},
+
+	DNSTimeout:             upstream(http.StatusGatewayTimeout, DNSTimeout, "The site's name was not resolved in time"),
+	DNSError:               upstream(http.StatusBadGateway, DNSError, "The site's name could not be resolved"),
+	DestinationUnavailable: upstream(http.StatusBadGateway, DestinationUnavailable, "The site is not available"),
+	DestinationUnroutable:  upstream(http.StatusBadGateway, DestinationUnroutable, "No route leads to the site"),
+	ConnectionRefused:      upstream(http.StatusBadGateway, ConnectionRefused, "The site refused the connection"),
+	ConnectionTerminated:   upstream(http.StatusBadGateway, ConnectionTerminated, "The site closed the connection without an answer"),
+	ConnectionTimeout:      upstream(http.StatusGatewayTimeout, ConnectionTimeout, "The site did not accept the connection in time"),
+	ReadTimeout:            upstream(http.StatusGatewayTimeout, ReadTimeout, "The site stopped sending"),
+	WriteTimeout:           upstream(http.StatusGatewayTimeout, WriteTimeout, "The site stopped reading"),
+	TLSProtocolError:       upstream(http.StatusBadGateway, TLSProtocolError, "The TLS handshake with the site did not succeed"),
+	TLSCertificateError:    upstream(http.StatusBadGateway, TLSCertificateError, "The site's certificate is not valid"),
+	TLSAlertReceived:       upstream(http.StatusBadGateway, TLSAlertReceived, "The site ended the TLS handshake"),
+	ResponseIncomplete:     upstream(http.StatusBadGateway, ResponseIncomplete, "The site's answer broke off"),
+	ResponseHeaderSize:     upstream(http.StatusBadGateway, ResponseHeaderSize, "The site's answer has too large a head"),
+	ResponseTimeout:        upstream(http.StatusGatewayTimeout, ResponseTimeout, "The site did not answer in time"),
+	UpgradeFailed:          upstream(http.StatusBadGateway, UpgradeFailed, "The site switched to a protocol that was not asked for"),
+	HTTPProtocolError:      upstream(http.StatusBadGateway, HTTPProtocolError, "The site's answer is not valid HTTP"),
+}
+
+// upstream gives the facts of a reason that is itself an RFC 9209 error type.
+func upstream(status int, r Reason, title string) Facts {
+	return Facts{WhoseUpstream, status, string(r), title}
+}
+
+// Facts returns what is fixed about r. A code nobody defined has the facts of
+// an undecided request, so that a slip refuses and says whose it is.
+func (r Reason) Facts() Facts {
+	if f, ok := facts[r]; ok {
+		return f
+	}
+	return facts[UndecidedReason]
+}
+
+// Reasons returns every reason code, in no order; the docs tests compare it
+// with the pages of docs/refusals.
+func Reasons() []Reason {
+	all := make([]Reason, 0, len(facts))
+	for r := range facts {
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+package rulings
+
+import (
+	"time"
+
+	"github.com/wayleave/wayleave/rulings/robots"
+)
+
+// Ruleset names the version of the decision rules. It changes whenever a rule
+// changes an answer, so that a ruling in an old log is recomputed by the rules
+// it was made on.
+const Ruleset = "wayleave-rules/1"
+
+// An Outcome is what a decision came to. The zero value is Undecided, and
+// undecided refuses: code that forgot to decide can never let a request pass.
+type Outcome uint8
+
+const (
+	Undecided Outcome = iota // no decision was reached; the request is refused
+	Proceed                  // nothing known so far refuses
+	Refuse                   // refused before the request: the page is never asked for
+	Withhold                 // refused by what the response carried: nothing of it is released
+)
+
+// String returns the word for o that logs and the admin API use.
+func (o Outcome) String() string {
+	switch o {
+	case Proceed:
+		return "proceed"
+	case Refuse:
+		return "refuse"
+	case Withhold:
+		return "withhold"
+	}
+	return "undecided"
+}
+
+// A Stage says how far a crossing had come when it was refused.
+type Stage string
+
+const (
+	StageBefore Stage = "before" // before the request was sent
+	StageHead   Stage = "head"   // by the response head
+	StageBody   Stage = "body"   // by the response body
+)
+
+// A Class says whether a host is a source, whose terms are ruled, or a service
+// the operator declared, which has none.
+type Class string
+
+const (
+	Source  Class = "source"
+	Service Class = "service"
+)
+
+// A Ruling is one decision with its reasons. Its zero value is undecided.
+//
+// Detail goes into the record and may quote what the source wrote; Told goes to
+// the agent and cannot, because only Say makes Words.
+type Ruling struct {
+	Outcome Outcome
+	Reason  Reason // empty when Outcome is Proceed
+	Stage   Stage
+	Detail  string    // one whole sentence for the record
+	Told    Words     // the same for the agent, in our own words
+	RetryAt time.Time // when to ask again; zero when waiting does not help
+	Term    TermRef   // the term that decided, where one did
+
+	// Robots holds, for each product token ruled for, which group and line of
+	// robots.txt spoke (T30). Empty when no robots.txt was ruled.
+	Robots []robots.Decision
+}
+
+// Refused reports whether the ruling keeps the agent from the page. An
+// undecided ruling refuses.
+func (r Ruling) Refused() bool { return r.Outcome != Proceed }
+
+// A TermRef points at the place in a stored term that decided.
+type TermRef struct {
+	Object Digest // the term's bytes; zero when there are none
+	Line   int    // line of the file, from 1; 0 when no line decided
+}

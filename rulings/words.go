@@ -1,0 +1,48 @@
+package rulings
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Words is a sentence an agent may read. It goes straight into a model's
+// context, so nothing in it may be chosen by a source or a redirect hop. Only
+// Say makes Words, from constant text, numbers and times; a source's own text
+// does not fit its parameters.
+type Words struct{ text string }
+
+// String returns the sentence.
+func (w Words) String() string { return w.text }
+
+// constant is satisfied outside this package by untyped constants only, which
+// is what keeps text met at run time out of Words.
+type constant string
+
+// A Part is a value that Say may put into a sentence.
+type Part interface{ part() string }
+
+// Number is a count, a position or a status.
+type Number int64
+
+func (n Number) part() string { return strconv.FormatInt(int64(n), 10) }
+
+// Instant is a point in time, told in UTC to the second.
+type Instant time.Time
+
+func (t Instant) part() string { return time.Time(t).UTC().Format(time.RFC3339) }
+
+// Say makes Words: each % in format is replaced by the next part. Parts that
+// find no % are left out.
+func Say(format constant, parts ...Part) Words {
+	var b strings.Builder
+	for _, r := range string(format) {
+		if r == '%' && len(parts) > 0 {
+			b.WriteString(parts[0].part())
+			parts = parts[1:]
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return Words{b.String()}
+}
