@@ -1,0 +1,82 @@
+package robots
+
+import "slices"
+
+// maxWork bounds the octets compared for one document and one page, counted as
+// both lengths for every reading and pattern (specs: terms T40).
+const maxWork = 512_000_000
+
+// An Access is what a file says of fetching one page. The zero value says
+// nothing, which allows.
+type Access struct {
+	Decisions []Decision // one for each token, in the order of Select
+	Refused   *Decision  // the first that refuses, in Decisions
+	OverLimit bool       // the page cannot be ruled, and is refused (T37, T40)
+}
+
+// A Decision is what the groups of one token say (T30).
+type Decision struct {
+	Token    string
+	Group    string // in lower case; "*"; empty when no group binds the token
+	Wildcard bool   // Group is "*"
+	Rule     string // the deciding line as written; empty when none matched
+	Line     int    // its number, from 1
+	Allowed  bool
+}
+
+// Access rules p (T42): on each reading the longest matching rule decides, an
+// Allow before a Disallow of the same length, and a Disallow on any reading of
+// any token refuses. The documents in which terms are stated are not ruled (T11).
+func (s Selection) Access(p *Page) Access {
+	if p.document {
+		return Access{}
+	}
+	a := Access{Decisions: make([]Decision, len(s.choices)), OverLimit: p.overLimit || s.work(p) > maxWork}
+	for i, c := range s.choices {
+		d := &a.Decisions[i]
+		*d = Decision{Token: c.token, Group: c.group, Wildcard: c.group == wildcard}
+		if a.OverLimit {
+			continue
+		}
+		d.Allowed = true
+		if r := c.section.decide(p); r != nil {
+			d.Rule, d.Line, d.Allowed = r.text, r.line, r.allow
+		}
+		if !d.Allowed && a.Refused == nil {
+			a.Refused = d
+		}
+	}
+	return a
+}
+
+// work counts what matching p costs at most.
+func (s Selection) work(p *Page) (octets int64) {
+	for i, c := range s.choices {
+		counted := slices.ContainsFunc(s.choices[:i], func(earlier choice) bool { return earlier.section == c.section })
+		if c.section == nil || counted {
+			continue
+		}
+		r := c.section.merged()
+		octets += int64(len(r.rules))*p.length + r.length*int64(len(p.readings))
+	}
+	return octets
+}
+
+// decide returns the rule that decides for the page: the one on the first
+// reading that is refused, else the first that any reading matches.
+func (s *section) decide(p *Page) (deciding *rule) {
+	if s == nil {
+		return nil
+	}
+	rules := s.merged()
+	for _, reading := range p.readings {
+		switch r := rules.longest(reading); {
+		case r == nil:
+		case !r.allow:
+			return r
+		case deciding == nil:
+			deciding = r
+		}
+	}
+	return deciding
+}
