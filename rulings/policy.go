@@ -314,3 +314,8 @@ func patternStrings(list []pattern) []string {
 	}
 	return out
 }
+
+// Reachable reports whether the policy lets the edge ask o for its terms. A
+// host written as an address that is not public is not asked (T17); names are
+// judged when they are dialled.
+func (p *Policy) Reachable(o hostkey.Origin) bool { return !guardName(o, p).Refused() }

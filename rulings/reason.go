@@ -1,6 +1,9 @@
 package rulings
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // A Reason is the stable code of a refusal. A code is never renamed and never
 // given another meaning: agents branch on it and docs/refusals has a page for
@@ -65,25 +68,29 @@ type Facts struct {
 	Status     int
 	ProxyError string // RFC 9209 section 2.3
 	Title      string
+
+	// RetryAfter is when to ask again where the ruling names no instant; 0 says
+	// that waiting does not help.
+	RetryAfter time.Duration
 }
 
 var facts = map[Reason]Facts{
-	RobotsDisallow:    {WhoseSource, http.StatusForbidden, "http_request_denied", "The site's robots.txt does not allow this path"},
-	RobotsUnreachable: {WhoseSource, http.StatusServiceUnavailable, "http_request_denied", "The site's robots.txt could not be reached"},
-	RobotsCutShort:    {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not ask for the site's robots.txt"},
-	PathReadings:      {WhoseEdge, http.StatusForbidden, "http_request_denied", "The path can be read in too many ways"},
+	RobotsDisallow:    {WhoseSource, http.StatusForbidden, "http_request_denied", "The site's robots.txt does not allow this path", 0},
+	RobotsUnreachable: {WhoseSource, http.StatusServiceUnavailable, "http_request_denied", "The site's robots.txt could not be reached", 0},
+	RobotsCutShort:    {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not ask for the site's robots.txt", time.Second},
+	PathReadings:      {WhoseEdge, http.StatusForbidden, "http_request_denied", "The path can be read in too many ways", 0},
 
-	PolicyUnavailable: {WhoseOperator, http.StatusServiceUnavailable, "http_request_denied", "The operator's policy does not load"},
-	PrivateAddress:    {WhoseOperator, http.StatusForbidden, "destination_ip_prohibited", "The address is not public"},
-	TunnelNotListed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow this tunnel"},
+	PolicyUnavailable: {WhoseOperator, http.StatusServiceUnavailable, "http_request_denied", "The operator's policy does not load", 30 * time.Second},
+	PrivateAddress:    {WhoseOperator, http.StatusForbidden, "destination_ip_prohibited", "The address is not public", 0},
+	TunnelNotListed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow this tunnel", 0},
 
-	RequestInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The request cannot be understood"},
-	SessionInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The session id is not valid"},
-	TargetTooLong:       {WhoseEdge, http.StatusRequestURITooLong, "http_request_error", "The request target is too long"},
-	AuthorityMismatch:   {WhoseEdge, http.StatusMisdirectedRequest, "http_request_error", "The request names another host than its tunnel"},
-	CredentialsRequired: {WhoseEdge, http.StatusProxyAuthRequired, "http_request_denied", "The proxy needs credentials"},
-	Loop:                {WhoseEdge, http.StatusLoopDetected, "proxy_loop_detected", "The request leads back to the proxy"},
-	UndecidedReason:     {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not decide"},
+	RequestInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The request cannot be understood", 0},
+	SessionInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The session id is not valid", 0},
+	TargetTooLong:       {WhoseEdge, http.StatusRequestURITooLong, "http_request_error", "The request target is too long", 0},
+	AuthorityMismatch:   {WhoseEdge, http.StatusMisdirectedRequest, "http_request_error", "The request names another host than its tunnel", 0},
+	CredentialsRequired: {WhoseEdge, http.StatusProxyAuthRequired, "http_request_denied", "The proxy needs credentials", 0},
+	Loop:                {WhoseEdge, http.StatusLoopDetected, "proxy_loop_detected", "The request leads back to the proxy", 0},
+	UndecidedReason:     {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not decide", time.Second},
 
 	DNSTimeout:             upstream(http.StatusGatewayTimeout, DNSTimeout, "The site's name was not resolved in time"),
 	DNSError:               upstream(http.StatusBadGateway, DNSError, "The site's name could not be resolved"),
@@ -106,7 +113,7 @@ var facts = map[Reason]Facts{
 
 // upstream gives the facts of a reason that is itself an RFC 9209 error type.
 func upstream(status int, r Reason, title string) Facts {
-	return Facts{WhoseUpstream, status, string(r), title}
+	return Facts{Whose: WhoseUpstream, Status: status, ProxyError: string(r), Title: title}
 }
 
 // Facts returns what is fixed about r. A code nobody defined has the facts of

@@ -1,0 +1,196 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/terms"
+)
+
+// A crossing is one request on its way: what is known of it so far and the
+// record that will tell of it. It belongs to the goroutine that serves the
+// request.
+type crossing struct {
+	edge   *Edge
+	log    *evidence.Log
+	client *client
+	w      http.ResponseWriter
+
+	origin hostkey.Origin
+	target string // path and query as the agent wrote them
+	policy *rulings.Policy
+	rec    evidence.Crossing
+	number uint64 // E12; 0 until a record was acknowledged
+	ended  bool   // the final record was handed to the log
+
+	watch upstreamWatch
+}
+
+type crossingKey struct{}
+
+// crossingOf returns the crossing a request's context carries.
+func crossingOf(ctx context.Context) *crossing {
+	x, _ := ctx.Value(crossingKey{}).(*crossing)
+	return x
+}
+
+// RecordProbe writes a probe for terms into the log of the crossing that needed
+// it. It is the Record function of the book's options.
+func RecordProbe(ctx context.Context, p terms.Probe) {
+	x := crossingOf(ctx)
+	if x == nil {
+		return
+	}
+	rec := evidence.TermsProbed{Kind: p.Kind, URL: p.URL, RequestedAt: p.RequestedAt, HTTPStatus: p.Status, FinalURL: p.FinalURL,
+		Redirects: p.Redirects, Object: p.Object, CacheUntil: p.CacheUntil, CutShort: p.CutShort,
+		Failure: evidence.Failure{Kind: string(p.Failure.Kind), Detail: p.Failure.Detail}}
+	if p.Bytes >= 0 {
+		rec.Bytes = evidence.Counted(p.Bytes)
+	}
+	rec.Timings.FirstByte = p.Took
+	if _, err := x.log.Append(context.WithoutCancel(ctx), rec); err != nil {
+		x.edge.owed(err)
+	}
+}
+
+// owed notes in the process log that a record could not be written; the log's
+// writer owes it as a gap from here on.
+func (e *Edge) owed(err error) {
+	e.log.Warn("a record is owed as a gap", "error", err)
+}
+
+// newCrossing starts the record of a request that log's session makes.
+func (e *Edge) newCrossing(w http.ResponseWriter, r *http.Request, log *evidence.Log) *crossing {
+	x := &crossing{edge: e, log: log, w: w, policy: e.opt.Policy()}
+	x.client, _ = r.Context().Value(clientKey{}).(*client)
+	x.rec.Grade = evidence.Mediated
+	x.rec.Method = r.Method
+	x.rec.Client = evidence.Client{Session: log.ID(), Protocol: protocolOf(r), Address: r.RemoteAddr, UserAgent: r.UserAgent()}
+	if x.policy != nil {
+		x.rec.PolicyDigest = x.policy.Digest()
+	}
+	return x
+}
+
+func protocolOf(r *http.Request) string {
+	switch {
+	case isWebsocket(r.Header):
+		return "websocket"
+	case r.ProtoMajor == 2:
+		return "h2"
+	}
+	return r.Proto
+}
+
+// address settles where the request goes and completes the record by it.
+func (x *crossing) address(o hostkey.Origin, url, target string) {
+	x.origin, x.target = o, target
+	x.rec.URL = url
+	x.rec.Ruleset = rulings.Ruleset
+	if x.policy == nil {
+		x.rec.PolicyUnavailable = "the configured policy does not load"
+		x.rec.Class = rulings.Source
+		return
+	}
+	x.rec.Class = x.policy.Class(o.Host)
+	if x.rec.Class == rulings.Source {
+		x.rec.Purposes = x.policy.Purposes
+		x.rec.Identity.ProductTokens = x.policy.Identity.Tokens
+	}
+}
+
+// targetOf cuts the path and query, byte for byte, out of a request target in
+// origin-form or absolute-form (RFC 9112 3.2). The asterisk-form stays.
+func targetOf(requestURI string) string {
+	if requestURI == "*" || strings.HasPrefix(requestURI, "/") {
+		return requestURI
+	}
+	_, rest, ok := strings.Cut(requestURI, "://")
+	if !ok {
+		return requestURI
+	}
+	i := strings.IndexAny(rest, "/?")
+	switch {
+	case i < 0:
+		return "/"
+	case rest[i] == '?':
+		return "/" + rest[i:]
+	}
+	return rest[i:]
+}
+
+// rule looks up the source's terms and decides (DESIGN section 2). A ruling is
+// never reached by leaving something out: a lookup that did not happen leaves
+// terms that refuse.
+func (x *crossing) rule(ctx context.Context, r *http.Request) rulings.Ruling {
+	req := rulings.Request{Method: r.Method, Origin: x.origin, Target: x.target, UserAgent: r.UserAgent()}
+	var known rulings.Terms
+	if x.policy != nil && x.rec.Class == rulings.Source && x.policy.Reachable(x.origin) {
+		if known.Robots.Exempt = x.edge.opt.Terms.Exempt(x.origin, x.target); !known.Robots.Exempt {
+			start := time.Now()
+			known.Robots = x.edge.opt.Terms.Robots(ctx, x.origin)
+			if known.Robots.Cache == rulings.CacheFetched {
+				x.rec.Timings.Terms = time.Since(start)
+			}
+			x.rec.Ruled = true
+			x.rec.Terms = []rulings.Term{known.Robots.Term}
+			if known.Robots.Unwritten {
+				x.gap(evidence.TermObjectUnwritten, "the bytes of robots.txt could not be kept")
+			}
+		}
+	}
+	start := time.Now()
+	ruling := rulings.Decide(req, known, x.policy)
+	x.rec.Timings.Ruling = time.Since(start)
+	x.rec.Ruling = &ruling
+	return ruling
+}
+
+func (x *crossing) gap(reason, detail string) {
+	x.rec.Gaps = append(x.rec.Gaps, evidence.Gap{Reason: reason, Detail: detail})
+}
+
+// open writes crossing_opened and waits until it is on disk (E47).
+func (x *crossing) open(ctx context.Context) {
+	start := time.Now()
+	seq, err := x.log.Append(ctx, evidence.CrossingOpened{Crossing: &x.rec})
+	if err != nil {
+		x.edge.owed(err)
+		return
+	}
+	x.rec.Timings.Durable = time.Since(start)
+	x.rec.Opened, x.number = seq, seq
+}
+
+// end writes the final record and waits until it is on disk or owed.
+func (x *crossing) end(ctx context.Context, outcome evidence.Outcome) {
+	x.rec.Outcome, x.ended = outcome, true
+	if n := x.watch.body.count(); n.Known {
+		x.rec.Up = n
+	}
+	x.watch.timings(&x.rec)
+	seq, err := x.log.Append(ctx, evidence.CrossingEnded{Crossing: &x.rec})
+	if err != nil {
+		x.edge.owed(err)
+	} else if x.number == 0 {
+		x.number = seq
+	}
+	x.edge.metrics.crossing(&x.rec)
+}
+
+// undelivered follows a final record that said complete when the client's
+// connection then failed (E49).
+func (x *crossing) undelivered(written int64, err error) {
+	rec := evidence.CrossingUndelivered{Crossing: x.number, Bytes: written, Failure: evidence.Failure{Kind: "client", Detail: err.Error()}}
+	if x.number == 0 {
+		return // its final record is owed as a gap; there is nothing to refer to
+	}
+	if _, err := x.log.Append(context.Background(), rec); err != nil {
+		x.edge.owed(err)
+	}
+}

@@ -1,0 +1,316 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+const (
+	wholeLimit = 64 << 10 // bodies of known length up to this come whole (E46)
+	flowBuffer = 32 << 10 // the most that is held of a longer one (E48)
+)
+
+var (
+	wholeBuffers = sync.Pool{New: func() any { b := make([]byte, wholeLimit); return &b }}
+	flowBuffers  = sync.Pool{New: func() any { b := make([]byte, flowBuffer); return &b }}
+)
+
+// deliver passes an answer on. What it returns releases no octet whose record
+// does not stand on disk: a short body is recorded before it is returned, a
+// longer one has its crossing_opened by then and its end held back.
+func (x *crossing) deliver(r *http.Request, resp *http.Response) *http.Response {
+	x.describe(resp)
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		return x.upgraded(r, resp)
+	case bodiless(r, resp):
+		return x.deliverHead(r, resp)
+	case resp.ContentLength >= 0 && resp.ContentLength <= wholeLimit:
+		return x.deliverWhole(r, resp)
+	}
+	x.open(r.Context())
+	body := &flowingBody{x: x, resp: resp, src: resp.Body, ctx: r.Context()}
+	x.pass(resp)
+	resp.Body = body
+	return resp
+}
+
+// bodiless reports whether the message ends with its head whatever its fields
+// say (RFC 9112 6.3).
+func bodiless(r *http.Request, resp *http.Response) bool {
+	return r.Method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
+}
+
+// describe puts what the head says into the record.
+func (x *crossing) describe(resp *http.Response) {
+	x.rec.ContentType = strings.ToLower(resp.Header.Get("Content-Type"))
+	x.rec.ContentCoding = strings.ToLower(strings.Join(resp.Header["Content-Encoding"], ", "))
+	x.rec.ContentRange = strings.ToLower(resp.Header.Get("Content-Range"))
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		x.rec.Challenge = resp.StatusCode
+	}
+}
+
+// pass turns the origin's head into the client's.
+func (x *crossing) pass(resp *http.Response) { resp.Header = x.edge.responseFields(resp) }
+
+func (x *crossing) deliverHead(r *http.Request, resp *http.Response) *http.Response {
+	resp.Body.Close()
+	x.watch.done = time.Now()
+	x.rec.Delivered = &evidence.Delivery{Complete: evidence.Yes}
+	x.end(r.Context(), evidence.Delivered)
+	x.pass(resp)
+	resp.Body = &settledBody{x: x}
+	return resp
+}
+
+// deliverWhole reads a short body to its end, records the crossing, and only
+// then returns the answer.
+func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Response {
+	buf := wholeBuffers.Get().(*[]byte)
+	data := (*buf)[:resp.ContentLength]
+	n, err := io.ReadFull(resp.Body, data)
+	if err == nil {
+		err = readEnd(resp.Body)
+	}
+	resp.Body.Close()
+	x.watch.done = time.Now()
+	x.rec.Down = evidence.Counted(int64(n))
+	x.pass(resp)
+	if err != nil {
+		wholeBuffers.Put(buf)
+		x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}
+		x.broken(r.Context(), err)
+		resp.Body = brokenBody{}
+		return resp
+	}
+	x.rec.RetrievedHash, x.rec.RetrievedBytes = sha256.Sum256(data), int64(n)
+	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
+	x.hashContent(data)
+	x.end(r.Context(), evidence.Delivered)
+	resp.Body = &settledBody{x: x, data: data, buf: buf}
+	return resp
+}
+
+// readEnd reads what follows the last octet of a body of known length: nothing,
+// or trailers, after which the connection can serve again.
+func readEnd(body io.Reader) error {
+	var one [1]byte
+	switch n, err := body.Read(one[:]); {
+	case n > 0:
+		return errors.New("the body is longer than announced")
+	case err == io.EOF || err == nil:
+		return nil
+	default:
+		return err
+	}
+}
+
+// broken records a body that did not come to its end: cut by the upstream, or
+// abandoned by the client.
+func (x *crossing) broken(ctx context.Context, err error) {
+	outcome, f := evidence.Cut, evidence.Failure{Kind: string(rulings.ResponseIncomplete), Detail: err.Error()}
+	switch {
+	case x.edge.baseCtx.Err() != nil:
+		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
+	case ctx.Err() != nil:
+		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "client", Detail: "the client went away"}
+	}
+	x.rec.Failure = f
+	x.end(context.WithoutCancel(ctx), outcome)
+}
+
+// A brokenBody makes the client's connection break off as the origin's did. It
+// must not end as if it were whole (N12).
+type brokenBody struct{}
+
+func (brokenBody) WriteTo(io.Writer) (int64, error) { panic(http.ErrAbortHandler) }
+func (brokenBody) Read([]byte) (int, error)         { panic(http.ErrAbortHandler) }
+func (brokenBody) Close() error                     { return nil }
+
+// A settledBody is a body whose crossing is already on disk as complete. It is
+// written in one piece; if the client cannot take it, a record says so.
+type settledBody struct {
+	x    *crossing
+	data []byte
+	buf  *[]byte // where data lies, to be given back
+}
+
+// WriteTo writes to the client's own ResponseWriter, which is what w stands for:
+// goproxy may have wrapped it.
+func (b *settledBody) WriteTo(io.Writer) (int64, error) {
+	n, err := b.x.w.Write(b.data)
+	if len(b.data) == 0 {
+		err = nil // HEAD, 204 and 304 take no body, not even an empty one
+	}
+	if err == nil {
+		err = http.NewResponseController(b.x.w).Flush()
+	}
+	if err != nil {
+		b.x.undelivered(int64(n), err)
+		panic(http.ErrAbortHandler)
+	}
+	return int64(n), nil
+}
+
+func (b *settledBody) Read([]byte) (int, error) {
+	return 0, errors.New("proxy: body must be written with WriteTo")
+}
+
+func (b *settledBody) Close() error {
+	if b.buf != nil {
+		wholeBuffers.Put(b.buf)
+		b.buf, b.data = nil, nil
+	}
+	return nil
+}
+
+// A flowingBody passes a long or endless body on as it arrives, hashing it, and
+// holds its end back until the final record is on disk (E48, E49).
+type flowingBody struct {
+	x    *crossing
+	resp *http.Response
+	src  io.ReadCloser
+	ctx  context.Context
+
+	sum     hasher
+	read    int64
+	written int64
+}
+
+// Close ends the reading of the source. A body never written, because the
+// handler broke off first, is recorded as abandoned by WriteTo's caller's panic.
+func (b *flowingBody) Close() error { return b.src.Close() }
+
+func (b *flowingBody) Read([]byte) (int, error) {
+	return 0, errors.New("proxy: body must be written with WriteTo")
+}
+
+// WriteTo copies the body to the client and returns once its final record is on
+// disk or owed; net/http then writes the end of the message.
+func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
+	buf := flowBuffers.Get().(*[]byte)
+	defer flowBuffers.Put(buf)
+	b.sum.init(b.x.rec.ContentCoding)
+	defer b.sum.stop()
+	if err := http.NewResponseController(b.x.w).Flush(); err != nil { // the head need not wait for the first byte
+		b.abandon(err)
+	}
+	var held []byte
+	for {
+		n, err := b.src.Read(*buf)
+		if n > 0 {
+			b.read += int64(n)
+			piece := (*buf)[:n]
+			if b.read == b.resp.ContentLength {
+				held = piece
+				if err == nil {
+					err = b.drain()
+				}
+			} else {
+				b.write(piece)
+			}
+		}
+		switch {
+		case err == io.EOF && (b.resp.ContentLength < 0 || b.read == b.resp.ContentLength):
+			b.finish(held)
+			return b.written, nil
+		case err == io.EOF:
+			b.cut(io.ErrUnexpectedEOF)
+		case err != nil:
+			b.cut(err)
+		}
+	}
+}
+
+// drain waits for the end of a body whose last octet was read, and returns
+// io.EOF when it came.
+func (b *flowingBody) drain() error {
+	if err := readEnd(b.src); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// write passes one piece on at once.
+func (b *flowingBody) write(piece []byte) {
+	_, err := b.x.w.Write(piece)
+	if err == nil {
+		err = http.NewResponseController(b.x.w).Flush()
+	}
+	if err != nil {
+		b.abandon(err)
+	}
+	b.sum.Write(piece)
+	b.written += int64(len(piece))
+}
+
+// finish records the crossing as delivered and then releases what was held.
+func (b *flowingBody) finish(held []byte) {
+	x := b.x
+	b.sum.Write(held)
+	x.watch.done = time.Now()
+	x.rec.Down = evidence.Counted(b.read)
+	x.rec.RetrievedHash, x.rec.RetrievedBytes = b.sum.retrieved(), b.read
+	b.sum.content(x)
+	x.rec.Delivered = &evidence.Delivery{Bytes: b.read, Complete: evidence.Yes}
+	if closeDelimited(b.resp) {
+		x.rec.Delivered.Complete = evidence.Unknown
+	}
+	x.end(b.ctx, evidence.Delivered)
+	if len(held) == 0 {
+		return
+	}
+	_, err := x.w.Write(held)
+	if err == nil {
+		err = http.NewResponseController(x.w).Flush()
+	}
+	if err != nil {
+		x.undelivered(b.written, err)
+		panic(http.ErrAbortHandler)
+	}
+	b.written += int64(len(held))
+}
+
+// closeDelimited reports whether only the end of the connection ended the body,
+// which looks the same when it was cut off (RFC 9112 8).
+func closeDelimited(resp *http.Response) bool {
+	return resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+}
+
+// cut ends a body that the source did not end: recorded, then broken off at the
+// client too. It does not return.
+func (b *flowingBody) cut(err error) {
+	b.partial()
+	b.x.broken(b.ctx, err)
+	panic(http.ErrAbortHandler)
+}
+
+// abandon ends a body the client no longer takes. It does not return.
+func (b *flowingBody) abandon(err error) {
+	b.src.Close() // at once: the source need not go on sending
+	b.partial()
+	b.x.rec.Failure = evidence.Failure{Kind: "client", Detail: fmt.Sprintf("writing to the client: %v", err)}
+	b.x.end(context.WithoutCancel(b.ctx), evidence.Abandoned)
+	panic(http.ErrAbortHandler)
+}
+
+// partial records how far the body got.
+func (b *flowingBody) partial() {
+	b.x.watch.done = time.Now()
+	b.x.rec.Down = evidence.Counted(b.read)
+	b.x.rec.Delivered = &evidence.Delivery{Bytes: b.written, Complete: evidence.No}
+	if b.written > 0 {
+		b.x.rec.Delivered.Hash = b.sum.retrieved()
+	}
+}

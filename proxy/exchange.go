@@ -1,0 +1,228 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// exchange carries one request to its end and returns the answer, which is
+// never nil: each failure is a response whose record is already written. The
+// whole flow stands here, step by step.
+func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
+	x := crossingOf(r.Context())
+	defer func() {
+		if p := recover(); p != nil {
+			resp = x.panicked(r, p)
+		}
+	}()
+	if ruling := x.rule(r.Context(), r); ruling.Refused() {
+		return x.refuse(r, ruling)
+	}
+	resp, err := x.send(r)
+	if err != nil {
+		return x.unavailable(r, err)
+	}
+	return x.deliver(r, resp)
+}
+
+// panicked turns a fault of ours into an answer: undecided, recorded, and the
+// process goes on. net/http would drop the connection without a word.
+func (x *crossing) panicked(r *http.Request, p any) *http.Response {
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	x.edge.log.Error("a crossing panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	x.rec.Opened = x.number
+	return x.refuse(r, rulings.CouldNotDecide("the edge met a fault of its own"))
+}
+
+// aborted sees to it that a fault of ours behind the head leaves a record too,
+// and that the client's connection breaks off: deferred by cross.
+func (x *crossing) aborted() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p != http.ErrAbortHandler {
+		x.edge.log.Error("a delivery panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}
+	if !x.ended {
+		x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge met a fault of its own"}
+		x.end(context.Background(), evidence.Cut)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// send hands the request to the transport, once.
+func (x *crossing) send(r *http.Request) (*http.Response, error) {
+	ctx := httptrace.WithClientTrace(r.Context(), x.watch.trace(x.w, r))
+	out := x.sendable(r, ctx)
+	x.rec.RequestedAt = time.Now()
+	x.watch.sent = x.rec.RequestedAt
+	resp, err := x.edge.opt.Upstream.transportFor(x.client, r).RoundTrip(out)
+	x.watch.headRead()
+	x.rec.Address = x.watch.address()
+	if err != nil {
+		return nil, err
+	}
+	x.rec.HTTPStatus, x.rec.HTTPVersion = resp.StatusCode, versionOf(resp)
+	if fault := faultOfHead(r, resp); fault != nil {
+		resp.Body.Close()
+		return nil, fault
+	}
+	return resp, nil
+}
+
+// sendable is the request as it leaves the edge. The target keeps every octet
+// the agent wrote: URL.Opaque is sent as it stands, except that one beginning
+// with // would be read as a host and stays in Path.
+func (x *crossing) sendable(r *http.Request, ctx context.Context) *http.Request {
+	out := r.WithContext(ctx)
+	out.RequestURI = ""
+	out.Close = false
+	path, query, hasQuery := strings.Cut(x.target, "?")
+	out.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), RawQuery: query, ForceQuery: hasQuery && query == ""}
+	switch {
+	case x.edge.opt.Upstream.opt.Proxy != nil && x.origin.Scheme == "http":
+		out.URL.Opaque = "//" + x.origin.Authority() + path // absolute-form for the next proxy
+	case strings.HasPrefix(path, "//"):
+		out.URL.Path, out.URL.RawPath = unescaped(path), path
+	default:
+		out.URL.Opaque = path
+	}
+	out.Header = x.edge.requestFields(r)
+	x.setUserAgent(out.Header, r)
+	x.limitResend(out)
+	return out
+}
+
+// limitResend gives a bodiless GET, HEAD or OPTIONS an empty body that is not
+// http.NoBody: with NoBody the transport would silently send it again when a
+// reused connection dies under it. Bodies that do stream are counted.
+func (x *crossing) limitResend(out *http.Request) {
+	out.GetBody = nil
+	if out.Body != nil && out.Body != http.NoBody {
+		x.watch.body.ReadCloser = out.Body
+		out.Body = &x.watch.body
+		return
+	}
+	switch out.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		out.Body = emptyBody{}
+	}
+}
+
+// emptyBody is a body of no octets that net/http cannot take for NoBody.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (emptyBody) Close() error             { return nil }
+
+// unescaped decodes percent-escapes; text that is not escaped rightly stays.
+func unescaped(path string) string {
+	if p, err := url.PathUnescape(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// setUserAgent applies policy.identity. A field that a message signature covers
+// is never altered (RFC 9421), and services get the agent's own.
+func (x *crossing) setUserAgent(h http.Header, r *http.Request) {
+	agent, ours := r.UserAgent(), x.edge.OwnUserAgent(x.policy)
+	if x.rec.Class == rulings.Source && !strings.Contains(strings.ToLower(strings.Join(r.Header["Signature-Input"], ",")), `"user-agent"`) {
+		switch x.policy.Identity.UserAgent {
+		case rulings.UserAgentAppend:
+			agent = strings.TrimLeft(agent+" "+ours, " ")
+		case rulings.UserAgentReplace:
+			agent = ours
+		}
+	}
+	h["User-Agent"] = []string{agent} // empty keeps net/http from adding its own
+	if x.rec.Class == rulings.Source {
+		x.rec.Identity.UserAgent = agent
+	}
+}
+
+// OwnUserAgent is the name under which the edge itself asks for terms (T12), and
+// its part of an agent's field: first product token, version, contact.
+func (e *Edge) OwnUserAgent(p *rulings.Policy) string { return UserAgent(p, e.opt.Version) }
+
+// UserAgent is the edge's own User-Agent under policy p; a nil p is the default.
+func UserAgent(p *rulings.Policy, version string) string {
+	if p == nil {
+		p = rulings.DefaultPolicy()
+	}
+	s := p.Identity.Tokens[0] + "/" + version
+	if p.Identity.Contact != "" {
+		s += " (" + p.Identity.Contact + ")"
+	}
+	return s
+}
+
+func versionOf(resp *http.Response) string {
+	if resp.ProtoMajor == 2 {
+		return "h2"
+	}
+	return resp.Proto
+}
+
+// A headFault is an answer whose head cannot be passed on (N10, N15).
+type headFault struct{ failure }
+
+func (f *headFault) Error() string { return f.detail }
+
+func faultOfHead(r *http.Request, resp *http.Response) error {
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols && !(isWebsocket(r.Header) && isWebsocket(resp.Header)):
+		return &headFault{failure{rulings.UpgradeFailed, "101 to a protocol that was not asked for",
+			rulings.Say("The site switched to a protocol the edge does not carry.")}}
+	case resp.StatusCode < 100:
+		return &headFault{failure{rulings.HTTPProtocolError, fmt.Sprintf("status %d", resp.StatusCode),
+			rulings.Say("The site's answer is not valid HTTP.")}}
+	}
+	return nil
+}
+
+// unavailable answers a request that got no usable answer (N19), or ends it
+// without one when it was the client who left.
+func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
+	if r.Context().Err() != nil {
+		x.rec.Failure = evidence.Failure{Kind: "client", Detail: "the client went away before the answer"}
+		x.end(context.WithoutCancel(r.Context()), evidence.Abandoned)
+		panic(http.ErrAbortHandler)
+	}
+	f := failureOf(err)
+	if head, ok := err.(*headFault); ok {
+		f = head.failure
+	}
+	switch f.reason {
+	case rulings.PrivateAddress:
+		x.rec.RequestedAt = time.Time{} // nothing was sent
+		return x.refuse(r, rulings.RefuseAddress(x.origin.Host))
+	case rulings.Loop:
+		x.rec.RequestedAt = time.Time{}
+		return x.refuse(r, loopRuling())
+	}
+	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
+	if x.rec.HTTPStatus == 0 {
+		x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
+	}
+	return x.answer(r, reply{Reason: f.reason, Detail: f.told}, evidence.Unavailable)
+}
+
+func loopRuling() rulings.Ruling {
+	return rulings.Ruling{Outcome: rulings.Refuse, Reason: rulings.Loop, Stage: rulings.StageBefore,
+		Detail: "the request leads to one of the edge's own listeners or has passed this edge before",
+		Told:   rulings.Say("The request leads back to the proxy itself.")}
+}

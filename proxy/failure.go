@@ -1,0 +1,107 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// A failure is why a request got no answer: the reason, by the error types of
+// RFC 9209, a sentence for the record and one for the agent. Go's error text
+// stays with the first of the two.
+type failure struct {
+	reason rulings.Reason
+	detail string
+	told   rulings.Words
+}
+
+// alertCertificateRequired is the TLS alert by which a server says that it wants
+// a client certificate (RFC 8446 6.2).
+const alertCertificateRequired = tls.AlertError(116)
+
+// failureOf sorts a transport's error (N19).
+func failureOf(err error) failure {
+	reason, told := sortFailure(err)
+	return failure{reason: reason, detail: err.Error(), told: told}
+}
+
+func sortFailure(err error) (rulings.Reason, rulings.Words) {
+	var (
+		dns   *net.DNSError
+		alert tls.AlertError
+		leg   *legError
+	)
+	switch {
+	case errors.Is(err, errPrivate):
+		return rulings.PrivateAddress, rulings.Say("The address of this host is not public and the operator's policy does not list it.")
+	case errors.Is(err, errLoop):
+		return rulings.Loop, rulings.Say("The request leads back to the proxy itself.")
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return rulings.DNSTimeout, rulings.Say("The host's name was not resolved in time.")
+	case errors.As(err, &dns):
+		return rulings.DNSError, rulings.Say("The host's name could not be resolved.")
+	case errors.As(err, &alert) && alert == alertCertificateRequired:
+		return rulings.TLSAlertReceived, rulings.Say("The site demands a client certificate, which the edge cannot present.")
+	case errors.As(err, &alert):
+		return rulings.TLSAlertReceived, rulings.Say("The site ended the TLS handshake with alert %.", rulings.Number(alert))
+	case isCertificateError(err):
+		return rulings.TLSCertificateError, rulings.Say("The site's certificate is not valid for this host, so nothing was fetched.")
+	case errors.As(err, &leg):
+		return sortLeg(leg)
+	}
+	return sortExchange(err)
+}
+
+// sortLeg sorts what kept a connection from being had.
+func sortLeg(e *legError) (rulings.Reason, rulings.Words) {
+	switch {
+	case isTimeout(e.err):
+		return rulings.ConnectionTimeout, rulings.Say("The site did not complete the connection in time.")
+	case e.leg == legTLS:
+		return rulings.TLSProtocolError, rulings.Say("The TLS handshake with the site did not succeed.")
+	case errors.Is(e.err, syscall.ECONNREFUSED):
+		return rulings.ConnectionRefused, rulings.Say("The site refused the connection.")
+	case errors.Is(e.err, syscall.EHOSTUNREACH), errors.Is(e.err, syscall.ENETUNREACH):
+		return rulings.DestinationUnroutable, rulings.Say("No route leads to the site.")
+	}
+	return rulings.DestinationUnavailable, rulings.Say("No connection to the site could be made.")
+}
+
+// sortExchange sorts what went wrong on a connection that was had.
+func sortExchange(err error) (rulings.Reason, rulings.Words) {
+	text := err.Error()
+	switch {
+	case isTimeout(err):
+		return rulings.ResponseTimeout, rulings.Say("The site did not answer in time.")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed), strings.Contains(text, "server closed idle connection"),
+		strings.Contains(text, "cannot retry"), strings.Contains(text, "transport connection broken: EOF"):
+		return rulings.ConnectionTerminated, rulings.Say("The site closed the connection without an answer. The request may have reached it.")
+	case strings.Contains(text, "exceeded MaxResponseHeaderBytes"), strings.Contains(text, "server response headers exceeded"):
+		return rulings.ResponseHeaderSize, rulings.Say("The head of the site's answer is too large.")
+	}
+	return rulings.HTTPProtocolError, rulings.Say("The site's answer is not valid HTTP.")
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}
+
+func isCertificateError(err error) bool {
+	var (
+		verify  *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	return errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &name) || errors.As(err, &invalid)
+}

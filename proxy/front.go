@@ -1,0 +1,190 @@
+package proxy
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// front takes what reaches the proxy port: requests in absolute-form and
+// CONNECT (N1).
+func (e *Edge) front(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect:
+		e.connect(w, r)
+		return
+	case !r.URL.IsAbs():
+		e.notProxied(w, r)
+		return
+	}
+	log, reason := e.identify(r)
+	x := e.newCrossing(w, r, log)
+	if reason != "" {
+		x.turnAway(r, rejection{reason, "the proxy credentials were not accepted", credentialWords(reason)})
+		return
+	}
+	e.cross(x, r, r.URL.Scheme, r.URL.Host, r.RequestURI)
+}
+
+// inside takes what a tunnel carries.
+func (e *Edge) inside(w http.ResponseWriter, r *http.Request) {
+	t, _ := r.Context().Value(tunnelKey{}).(*tunnel)
+	t.requests.Add(1)
+	if r.Host == "" { // HTTP/1.0 need not name the host
+		r.Host = strings.TrimPrefix(t.origin.String(), t.origin.Scheme+"://")
+	}
+	x := e.newCrossing(w, r, t.log)
+	x.rec.URL = t.origin.Scheme + "://" + r.Host
+	if r.RequestURI != "*" {
+		x.rec.URL += targetOf(r.RequestURI)
+	}
+	if rej := t.mismatch(r); rej != nil {
+		x.turnAway(r, *rej)
+		return
+	}
+	e.cross(x, r, t.origin.Scheme, r.Host, x.rec.URL)
+}
+
+// notProxied answers a request made to the proxy as if it were a site.
+func (e *Edge) notProxied(w http.ResponseWriter, r *http.Request) {
+	x := e.newCrossing(w, r, e.opt.Evidence.Own())
+	x.turnAway(r, rejection{rulings.RequestInvalid, "origin-form request to the proxy port",
+		rulings.Say("This is a proxy: ask it for a full URL or by CONNECT. Its CA certificate is served by the admin listener, under /ca.pem.")})
+}
+
+// identify finds the session that asks, from the proxy credentials (N20). A
+// reason other than empty says why they are not accepted; the log is then the
+// edge's own.
+func (e *Edge) identify(r *http.Request) (*evidence.Log, rulings.Reason) {
+	own := e.opt.Evidence.Own()
+	user, password, ok := basicCredentials(r.Header.Get("Proxy-Authorization"))
+	switch {
+	case e.opt.Credentials != nil && !ok:
+		return own, rulings.CredentialsRequired
+	case !ok || user == "" && e.opt.Credentials == nil:
+		return own, ""
+	case !evidence.ValidSession(user):
+		return own, rulings.SessionInvalid
+	case e.opt.Credentials != nil && !e.opt.Credentials.Check(user, password):
+		return own, rulings.CredentialsRequired
+	}
+	log, err := e.opt.Evidence.Session(user)
+	if errors.Is(err, evidence.ErrSessionInvalid) {
+		return own, rulings.SessionInvalid
+	}
+	if err != nil { // its log cannot be opened: the own log at least takes the records
+		e.owed(err)
+		return own, ""
+	}
+	return log, ""
+}
+
+func basicCredentials(field string) (user, password string, ok bool) {
+	scheme, coded, _ := strings.Cut(field, " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return "", "", false
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(coded))
+	if err != nil {
+		return "", "", false
+	}
+	return strings.Cut(string(raw), ":")
+}
+
+func credentialWords(reason rulings.Reason) rulings.Words {
+	if reason == rulings.SessionInvalid {
+		return rulings.Say("The proxy user name is the session's id: 1 to 128 letters, digits, '.', '_' or '-', not starting with '.'.")
+	}
+	return rulings.Say("The proxy asks for a session's id and its token as user name and password.")
+}
+
+// cross checks what can be checked of a request before it is ruled and hands it
+// to goproxy's handler, which calls the exchange.
+func (e *Edge) cross(x *crossing, r *http.Request, scheme, authority, asWritten string) {
+	e.exchanges.Add(1)
+	defer e.exchanges.Done()
+	x.rec.URL = asWritten
+	if rej := x.settle(r, scheme, authority, asWritten); rej != nil {
+		x.turnAway(r, *rej)
+		return
+	}
+	if asksWebsocket(r) {
+		h := &hijackWriter{ResponseWriter: x.w, edge: e}
+		x.w = h
+		defer h.finish()
+	} else if r.ContentLength != 0 && r.ProtoMajor == 1 {
+		// An answer may come before the upload ends (N14). An error means
+		// that the server cannot, and then it reads the upload first.
+		_ = http.NewResponseController(x.w).EnableFullDuplex()
+	}
+	defer x.aborted()
+	req := r.WithContext(context.WithValue(r.Context(), crossingKey{}, x))
+	req.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), Path: r.URL.Path}
+	e.carry.ServeHTTP(x.w, req)
+}
+
+// A rejection is why a request is turned away before it can be ruled.
+type rejection struct {
+	reason rulings.Reason
+	detail string // for the record
+	told   rulings.Words
+}
+
+// settle finds out where the request goes, or why it goes nowhere (N3, N4, N7).
+func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) *rejection {
+	switch {
+	case len(asWritten) > maxTargetBytes:
+		x.rec.URL = ""
+		return &rejection{rulings.TargetTooLong, fmt.Sprintf("a target of %d octets", len(asWritten)),
+			rulings.Say("The request target has more than % octets.", rulings.Number(maxTargetBytes))}
+	case r.URL.User != nil || strings.Contains(authority, "@"):
+		return &rejection{rulings.RequestInvalid, "userinfo in the target", rulings.Say("A user name or password in the URL is not accepted.")}
+	case scheme != "http" && scheme != "https":
+		return &rejection{rulings.RequestInvalid, "scheme is neither http nor https", rulings.Say("Only http and https URLs are carried.")}
+	}
+	origin, err := hostkey.ParseOrigin(scheme, authority)
+	if err != nil {
+		return &rejection{rulings.RequestInvalid, err.Error(), rulings.Say("The host in the URL is not a valid name or address.")}
+	}
+	x.address(origin, asWritten, targetOf(r.RequestURI))
+	if x.edge.passed(r.Header) || x.edge.opt.Upstream.dialer.leadsBack(origin) {
+		return &rejection{rulings.Loop, loopRuling().Detail, loopRuling().Told}
+	}
+	return nil
+}
+
+// asksWebsocket reports whether r is a websocket handshake of RFC 6455, which
+// HTTP/2 does not have.
+func asksWebsocket(r *http.Request) bool { return r.ProtoMajor == 1 && isWebsocket(r.Header) }
+
+// turnAway records and answers a request that cannot be ruled. Many alike from
+// one address share a record, so that nobody fills the disk this way (E13).
+func (x *crossing) turnAway(r *http.Request, rej rejection) {
+	rep := reply{Reason: rej.reason, Detail: rej.told}
+	x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})
+	x.tell(&rep)
+	if !x.edge.folded.fold(x) {
+		x.end(r.Context(), evidence.Refused)
+	}
+	x.edge.write(x.w, r, x.edge.response(r, rep, x.label()))
+}
+
+// write sends an answer of the edge's own that does not pass through goproxy.
+func (e *Edge) write(w http.ResponseWriter, r *http.Request, resp *http.Response) {
+	maps.Copy(w.Header(), resp.Header)
+	w.WriteHeader(resp.StatusCode)
+	if r.Method != http.MethodHead {
+		// An error means that the client left, and nothing is owed to it.
+		_, _ = io.Copy(w, resp.Body)
+	}
+}

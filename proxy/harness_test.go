@@ -1,0 +1,388 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wayleave/wayleave/certs"
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/terms"
+)
+
+// A testEdge is a whole edge on loopback: real log, real book, real CA.
+type testEdge struct {
+	*Edge
+	t     *testing.T
+	addr  string
+	data  string
+	store *evidence.Store
+	book  *terms.Book
+	roots *x509.CertPool // what a client of the edge trusts
+	down  func()         // stops it; safe to call twice
+}
+
+// edgeSetup is what a test may change of an edge before it is made.
+type edgeSetup struct {
+	policy   rulings.PolicyFile
+	noPolicy bool
+	data     string // empty for a directory of its own
+	options  func(*Options)
+	upstream func(*UpstreamOptions)
+}
+
+// allowAllRobots is the policy of most tests: origins live on loopback.
+func loopbackPolicy() rulings.PolicyFile {
+	return rulings.PolicyFile{AllowPrivate: []string{"127.0.0.0/8", "::1/128", "localhost"}}
+}
+
+func startEdge(t *testing.T, s edgeSetup) *testEdge {
+	t.Helper()
+	data := s.data
+	if data == "" {
+		data = t.TempDir()
+	}
+	if s.policy.AllowPrivate == nil {
+		s.policy.AllowPrivate = loopbackPolicy().AllowPrivate
+	}
+	policy, faults := rulings.NewPolicy(s.policy)
+	if len(faults) > 0 {
+		t.Fatalf("policy: %v", faults)
+	}
+	current := func() *rulings.Policy { return policy }
+	if s.noPolicy {
+		current = func() *rulings.Policy { return nil }
+	}
+	id := evidence.NewEdgeID(time.Now())
+	store, err := evidence.Open(data, evidence.Options{EdgeID: id, Version: "test"})
+	must(t, err)
+	uo := UpstreamOptions{Policy: current, CAFile: originCAFile(t)}
+	if s.upstream != nil {
+		s.upstream(&uo)
+	}
+	up, err := NewUpstream(uo)
+	must(t, err)
+	book, err := terms.Open(filepath.Join(data, "terms"), terms.Options{Client: up, Record: RecordProbe,
+		UserAgent: func() string { return UserAgent(policy, "test") }})
+	must(t, err)
+	authority, err := certs.Open(filepath.Join(data, "ca"), certs.Options{})
+	must(t, err)
+	o := Options{ID: id, Version: "test", Evidence: store, Upstream: up, Terms: book, Certs: authority, Policy: current,
+		ConnectPorts: allPorts()}
+	if s.options != nil {
+		s.options(&o)
+	}
+	e, err := New(o)
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- e.Serve(l) }()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.PEM())
+	te := &testEdge{Edge: e, t: t, addr: l.Addr().String(), data: data, store: store, book: book, roots: roots}
+	var stopped atomic.Bool
+	te.down = func() {
+		if !stopped.CompareAndSwap(false, true) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		e.Shutdown(ctx)
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if err := book.Close(context.Background()); err != nil {
+			t.Errorf("closing the book: %v", err)
+		}
+		if err := store.Close(context.Background()); err != nil {
+			t.Errorf("closing the evidence: %v", err)
+		}
+		up.Close()
+	}
+	t.Cleanup(te.down)
+	return te
+}
+
+func allPorts() *PortSet {
+	s, err := ParsePorts([]string{"1-65535"})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// client returns an HTTP client that goes through the edge as session, which
+// may be empty, over HTTP/2 or HTTP/1.1. It reuses connections and follows no
+// redirect.
+func (e *testEdge) client(session string, http2 bool) *http.Client {
+	proxy := &url.URL{Scheme: "http", Host: e.addr}
+	if session != "" {
+		proxy.User = url.UserPassword(session, "x")
+	}
+	tr := &http.Transport{Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{RootCAs: e.roots},
+		DisableCompression: true, ForceAttemptHTTP2: http2, ExpectContinueTimeout: 10 * time.Second}
+	e.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// records reads every record the edge has written, over all sessions, as
+// another process would: from the files.
+func (e *testEdge) records() []record {
+	e.t.Helper()
+	files, err := filepath.Glob(filepath.Join(e.data, "sessions", "*", "*.jsonl"))
+	must(e.t, err)
+	var out []record
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		must(e.t, err)
+		for line := range bytes.Lines(data) {
+			var r record
+			if err := json.Unmarshal(line, &r); err != nil {
+				e.t.Fatalf("%s: %v: %s", name, err, line)
+			}
+			r.session = filepath.Base(filepath.Dir(name))
+			r.raw = string(line)
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// crossings are the final records of crossings.
+func (e *testEdge) crossings() []record {
+	var out []record
+	for _, r := range e.records() {
+		switch r.Event {
+		case evidence.EventCrossingMediated, evidence.EventCrossingRefused, evidence.EventCrossingObserved:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// waitCrossings waits until n crossings have ended: some end after their client
+// has its answer.
+func (e *testEdge) waitCrossings(n int) []record {
+	e.t.Helper()
+	for range 1000 {
+		if got := e.crossings(); len(got) >= n {
+			return got
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	e.t.Fatalf("%d crossings did not come; there are %d", n, len(e.crossings()))
+	return nil
+}
+
+// A record is one line of a log.
+type record struct {
+	Seq     uint64         `json:"seq"`
+	Event   string         `json:"event"`
+	Payload map[string]any `json:"payload"`
+
+	session, raw string
+}
+
+// at returns the member of the payload that path names, such as "refusal.reason".
+func (r record) at(path string) any {
+	var v any = r.Payload
+	for name := range strings.SplitSeq(path, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[name]
+	}
+	return v
+}
+
+// wantAt checks members of a record.
+func (r record) want(t testing.TB, members map[string]any) {
+	t.Helper()
+	for path, want := range members {
+		if got := r.at(path); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %s = %v, want %v\n%s", r.Event, path, got, want, r.raw)
+		}
+	}
+}
+
+// An origin is a site under test that counts what reaches it, robots.txt apart.
+type origin struct {
+	*httptest.Server
+	robots   string // served as robots.txt; a 404 when empty
+	requests atomic.Int64
+	probes   atomic.Int64
+}
+
+// startOrigin starts an HTTPS origin (HTTP when plain) that the edge trusts.
+func startOrigin(t *testing.T, robots string, plain bool, h http.HandlerFunc) *origin {
+	t.Helper()
+	o := &origin{robots: robots}
+	o.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			o.probes.Add(1)
+			if o.robots == "" {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, o.robots)
+			return
+		}
+		o.requests.Add(1)
+		h(w, r)
+	}))
+	if plain {
+		o.Start()
+	} else {
+		o.EnableHTTP2 = true
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{originLeaf(t)}}
+		o.StartTLS()
+	}
+	t.Cleanup(o.Close)
+	return o
+}
+
+// rawOrigin serves each connection by serve, which gets the connection's number
+// from 0; robots.txt is 404 and does not count. Requests are read whole by a
+// reader serve may go on with.
+func rawOrigin(t *testing.T, answer func(c net.Conn, br *bufio.Reader, n int64)) (addr string, count *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	count = new(atomic.Int64)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				br := bufio.NewReader(c)
+				for {
+					req, err := http.ReadRequest(br)
+					if err != nil {
+						return
+					}
+					if req.URL.Path == "/robots.txt" {
+						io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+						return
+					}
+					answer(c, br, count.Add(1))
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), count
+}
+
+var testCA struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+func TestMain(m *testing.M) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "origins under test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour * 24), KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	testCA.cert, _ = x509.ParseCertificate(der)
+	testCA.key = key
+	testCA.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	os.Exit(m.Run())
+}
+
+func originCAFile(t testing.TB) string {
+	name := filepath.Join(t.TempDir(), "origins.pem")
+	must(t, os.WriteFile(name, testCA.pem, 0o600))
+	return name
+}
+
+// originLeaf is a certificate for every loopback spelling; edit changes it.
+func originLeaf(t testing.TB, edit ...func(*x509.Certificate)) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	for _, f := range edit {
+		f(tmpl)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, testCA.cert, key.Public(), testCA.key)
+	must(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// dialTunnel opens a CONNECT tunnel to target and returns it with the answer.
+func (e *testEdge) dialTunnel(target string, fields ...string) (net.Conn, *bufio.Reader, *http.Response) {
+	e.t.Helper()
+	c, err := net.Dial("tcp", e.addr)
+	must(e.t, err)
+	e.t.Cleanup(func() { c.Close() })
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", target, target, strings.Join(append(fields, ""), "\r\n"))
+	br := bufio.NewReader(c)
+	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	must(e.t, err)
+	return c, br, resp
+}
+
+// tlsTunnel opens a tunnel and completes the handshake in it under name.
+func (e *testEdge) tlsTunnel(target, name string) *tls.Conn {
+	e.t.Helper()
+	c, _, resp := e.dialTunnel(target)
+	if resp.StatusCode != http.StatusOK {
+		e.t.Fatalf("CONNECT %s: %s", target, resp.Status)
+	}
+	tc := tls.Client(c, &tls.Config{RootCAs: e.roots, ServerName: name, NextProtos: []string{"http/1.1"}})
+	must(e.t, tc.Handshake())
+	return tc
+}
+
+// get fetches url and returns the answer with its whole body.
+func get(t testing.TB, c *http.Client, url string) (*http.Response, string) {
+	t.Helper()
+	resp, err := c.Get(url)
+	must(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return resp, string(body)
+}

@@ -1,0 +1,171 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// contentLimit is how far a coded body may expand before its content is given
+// up on (E16).
+const contentLimit = 1 << 30
+
+var (
+	errUnknownCoding = errors.New("the content coding is not known")
+	errExpands       = errors.New("the content is larger than 1 GiB when decoded")
+)
+
+// hashContent records the hash of a short body's content. The coded octets the
+// client gets are not touched.
+func (x *crossing) hashContent(data []byte) {
+	if identity(x.rec.ContentCoding) {
+		x.rec.ContentHash, x.rec.ContentBytes = x.rec.RetrievedHash, x.rec.RetrievedBytes
+		return
+	}
+	sum, n, err := decodedSum(bytes.NewReader(data), x.rec.ContentCoding)
+	x.setContent(sum, n, err)
+}
+
+func (x *crossing) setContent(sum rulings.Digest, n int64, err error) {
+	if err != nil {
+		x.gap(evidence.CapabilityUnavailable, fmt.Sprintf("the content could not be decoded for its hash: %v", err))
+		return
+	}
+	x.rec.ContentHash, x.rec.ContentBytes = sum, n
+}
+
+func identity(coding string) bool { return coding == "" || coding == "identity" }
+
+// decodedSum hashes what coded decodes to. coding is a Content-Encoding value
+// (RFC 9110 8.4), the coding applied last standing last.
+func decodedSum(coded io.Reader, coding string) (rulings.Digest, int64, error) {
+	r := coded
+	list := strings.Split(coding, ",")
+	for i := len(list) - 1; i >= 0; i-- {
+		var err error
+		if r, err = decoder(r, strings.TrimSpace(list[i])); err != nil {
+			return rulings.Digest{}, 0, err
+		}
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(r, contentLimit+1))
+	switch {
+	case err != nil:
+		return rulings.Digest{}, 0, err
+	case n > contentLimit:
+		return rulings.Digest{}, 0, errExpands
+	}
+	return rulings.Digest(h.Sum(nil)), n, nil
+}
+
+func decoder(r io.Reader, coding string) (io.Reader, error) {
+	switch coding {
+	case "", "identity":
+		return r, nil
+	case "gzip", "x-gzip":
+		return gzip.NewReader(r)
+	case "br":
+		return brotli.NewReader(r), nil
+	case "zstd":
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20)) // the window RFC 9659 allows
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	case "deflate":
+		return inflate(r)
+	}
+	return nil, errUnknownCoding
+}
+
+// inflate reads "deflate", which is zlib data by RFC 9110 8.4.1.2 but raw deflate
+// data from some servers: the two first octets tell.
+func inflate(r io.Reader) (io.Reader, error) {
+	var head [2]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	whole := io.MultiReader(bytes.NewReader(head[:]), r)
+	if head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+		return zlib.NewReader(whole)
+	}
+	return flate.NewReader(whole), nil
+}
+
+// A hasher takes the sums of a body that flows by: of its octets as served and,
+// where they are coded, of its content, which one goroutine of its own decodes.
+type hasher struct {
+	served hash.Hash
+	coded  *io.PipeWriter // nil when the content is not coded
+	result chan contentSum
+}
+
+type contentSum struct {
+	sum rulings.Digest
+	n   int64
+	err error
+}
+
+func (h *hasher) init(coding string) {
+	h.served = sha256.New()
+	if identity(coding) {
+		return
+	}
+	var r *io.PipeReader
+	r, h.coded = io.Pipe()
+	h.result = make(chan contentSum, 1)
+	go h.decode(r, coding)
+}
+
+// decode ends when the pipe is closed, which stop and content see to.
+func (h *hasher) decode(r *io.PipeReader, coding string) {
+	sum, n, err := decodedSum(r, coding)
+	// Octets behind the coded data, or all of them after an error, are let go.
+	r.CloseWithError(io.ErrClosedPipe)
+	h.result <- contentSum{sum, n, err}
+}
+
+// Write never fails: content that cannot be decoded leaves a gap, not an error.
+func (h *hasher) Write(p []byte) (int, error) {
+	h.served.Write(p)
+	if h.coded != nil {
+		h.coded.Write(p)
+	}
+	return len(p), nil
+}
+
+// retrieved is the sum of all octets written so far.
+func (h *hasher) retrieved() rulings.Digest { return rulings.Digest(h.served.Sum(nil)) }
+
+// content ends the decoding and records its sum.
+func (h *hasher) content(x *crossing) {
+	if h.coded == nil {
+		x.rec.ContentHash, x.rec.ContentBytes = x.rec.RetrievedHash, x.rec.RetrievedBytes
+		return
+	}
+	h.coded.Close()
+	c := <-h.result
+	h.coded = nil
+	x.setContent(c.sum, c.n, c.err)
+}
+
+// stop ends the decoding of a body that did not come to its end.
+func (h *hasher) stop() {
+	if h.coded != nil {
+		h.coded.CloseWithError(io.ErrUnexpectedEOF)
+		<-h.result
+	}
+}

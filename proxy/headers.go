@@ -1,0 +1,136 @@
+package proxy
+
+import (
+	"net/http"
+	"net/textproto"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// hopByHop are the fields that belong to one connection (RFC 9110 7.6.1) or
+// that lead round the proxy. TE is handled apart: "trailers" passes.
+var hopByHop = map[string]bool{
+	"Connection":          true,
+	"Proxy-Connection":    true,
+	"Proxy-Authenticate":  true,
+	"Proxy-Authorization": true,
+	"Keep-Alive":          true,
+	"Te":                  true,
+	"Transfer-Encoding":   true,
+	"Upgrade":             true,
+	"Http2-Settings":      true,
+	"Trailer":             true, // net/http announces trailers itself
+}
+
+// endToEnd copies the fields of h that go on to the next hop (N8). The values
+// are shared, not copied.
+func endToEnd(h http.Header) http.Header {
+	out := make(http.Header, len(h)+3)
+	for name, values := range h {
+		if hopByHop[name] || strings.HasPrefix(name, "Proxy-") {
+			continue
+		}
+		out[name] = values
+	}
+	if nominated, ok := h["Connection"]; ok {
+		for _, line := range nominated {
+			for name := range strings.SplitSeq(line, ",") {
+				delete(out, textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name)))
+			}
+		}
+	}
+	return out
+}
+
+// requestFields are the fields of r as they are sent on, without User-Agent,
+// which depends on the policy.
+func (e *Edge) requestFields(r *http.Request) http.Header {
+	out := endToEnd(r.Header)
+	if httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers") {
+		out["Te"] = []string{"trailers"}
+	}
+	if isWebsocket(r.Header) {
+		out["Connection"] = []string{"Upgrade"}
+		out["Upgrade"] = []string{"websocket"}
+	}
+	// net/http takes these two spellings for leave to send a request again;
+	// it does not know them in lower case, and field names have no case.
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if v, ok := out[name]; ok {
+			delete(out, name)
+			out[strings.ToLower(name)] = v
+		}
+	}
+	e.addVia(out, r.ProtoMajor, r.ProtoMinor)
+	return out
+}
+
+// responseFields are the fields of an answer as they are passed to the client.
+func (e *Edge) responseFields(resp *http.Response) http.Header {
+	out := endToEnd(resp.Header)
+	delete(out, "Alt-Svc") // it would lead the client round the proxy
+	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
+		delete(out, "Content-Length")
+	}
+	// net/http adds a date and a guessed type unless the entry is there.
+	for _, name := range []string{"Date", "Content-Type"} {
+		if _, ok := out[name]; !ok {
+			out[name] = nil
+		}
+	}
+	e.addVia(out, resp.ProtoMajor, resp.ProtoMinor)
+	return out
+}
+
+// addVia adds this hop, with the version it received (RFC 9110 7.6.3).
+func (e *Edge) addVia(h http.Header, major, minor int) {
+	hop := e.viaByVersion(major, minor)
+	if earlier := h["Via"]; len(earlier) > 0 {
+		hop = strings.Join(earlier, ", ") + ", " + hop
+	}
+	h["Via"] = []string{hop}
+}
+
+func (e *Edge) viaByVersion(major, minor int) string {
+	switch {
+	case major == 2:
+		return "2.0 " + e.via
+	case major == 1 && minor == 0:
+		return "1.0 " + e.via
+	}
+	return "1.1 " + e.via
+}
+
+// passed reports whether the request has been through this edge before.
+func (e *Edge) passed(h http.Header) bool {
+	for _, line := range h["Via"] {
+		for hop := range strings.SplitSeq(line, ",") {
+			fields := strings.Fields(hop)
+			if len(fields) >= 2 && fields[1] == e.via {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isWebsocket reports whether h asks for, or grants, a change to the websocket
+// protocol (RFC 6455 section 4).
+func isWebsocket(h http.Header) bool {
+	return httpguts.HeaderValuesContainsToken(h["Connection"], "upgrade") &&
+		httpguts.HeaderValuesContainsToken(h["Upgrade"], "websocket")
+}
+
+// bindsConnection reports whether the request carries a login that holds for
+// its connection and not for itself (RFC 4559): such a connection is never
+// shared between agents (N17).
+func bindsConnection(h http.Header) bool {
+	for _, v := range h["Authorization"] {
+		scheme, _, _ := strings.Cut(v, " ")
+		if strings.EqualFold(scheme, "NTLM") || strings.EqualFold(scheme, "Negotiate") {
+			return true
+		}
+	}
+	return false
+}

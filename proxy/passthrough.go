@@ -1,0 +1,154 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// passThrough splices a tunnel the operator listed, unread: an observed
+// crossing with its gap (O9, E22).
+func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []byte) {
+	defer conn.Close()
+	x.rec.Grade, x.rec.Method = evidence.Observed, ""
+	x.rec.Class = rulings.Service
+	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
+	// net/http no longer watches a connection it handed over, and the request's
+	// context ends with its handler.
+	ctx := e.baseCtx
+	x.rec.RequestedAt = time.Now()
+	up, err := e.opt.Upstream.dialTunnel(ctx, x.origin.Authority())
+	if err != nil {
+		x.failTunnel(conn, r, err)
+		return
+	}
+	defer up.Close()
+	if d := dialledOf(up); d != nil {
+		x.rec.Address = d.facts.address
+		x.watch.fresh = d.facts
+		up = d.Conn // bare, so that the kernel can splice
+	}
+	x.open(ctx)
+	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		x.rec.Failure = evidence.Failure{Kind: "client", Detail: err.Error()}
+		x.end(context.Background(), evidence.Abandoned)
+		return
+	}
+	e.metrics.tunnels.Inc()
+	defer e.metrics.tunnels.Dec()
+	sent, received := splice(conn, up, early)
+	x.rec.Up, x.rec.Down = evidence.Counted(sent), evidence.Counted(received)
+	x.rec.Delivered = &evidence.Delivery{Bytes: received}
+	x.end(context.Background(), evidence.Delivered)
+}
+
+// failTunnel answers a CONNECT whose dial did not succeed.
+func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
+	f := failureOf(err)
+	if f.reason == rulings.PrivateAddress || f.reason == rulings.Loop {
+		ruling := loopRuling()
+		if f.reason == rulings.PrivateAddress {
+			ruling = rulings.RefuseAddress(x.origin.Host)
+		}
+		x.rec.RequestedAt = time.Time{}
+		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
+		return
+	}
+	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
+	rep := reply{Reason: f.reason, Detail: f.told}
+	x.tell(&rep)
+	x.end(context.Background(), evidence.Unavailable)
+	x.writeConnect(conn, r, rep)
+}
+
+// splice copies both ways until both ends are through, and returns how much went
+// each way. An end that closes its writing half closes the other's too.
+func splice(client, up net.Conn, early []byte) (sent, received int64) {
+	done := make(chan struct{})
+	go copyHalf(client, up, &received, done)
+	n, err := up.Write(early)
+	sent = int64(n)
+	if err == nil {
+		var rest int64
+		rest, err = io.Copy(up, client)
+		sent += rest
+	}
+	endHalf(up, client, err)
+	<-done
+	return sent, received
+}
+
+// copyHalf is the half of splice that runs beside the other; it closes done.
+func copyHalf(dst, src net.Conn, n *int64, done chan<- struct{}) {
+	defer close(done)
+	var err error
+	*n, err = io.Copy(dst, src)
+	endHalf(dst, src, err)
+}
+
+// endHalf passes on that src has nothing more to say, or, after an error, closes
+// both so that the other half ends too.
+func endHalf(dst, src net.Conn, err error) {
+	half, ok := dst.(interface{ CloseWrite() error })
+	if err != nil || !ok || half.CloseWrite() != nil {
+		dst.Close()
+		src.Close()
+	}
+}
+
+// dialTunnel connects to authority, through upstream.proxy where there is one.
+func (u *Upstream) dialTunnel(ctx context.Context, authority string) (net.Conn, error) {
+	if u.opt.Proxy == nil {
+		return u.dialer.dial(ctx, "tcp", authority)
+	}
+	if u.opt.Proxy.Scheme != "http" {
+		return nil, errors.New("a tunnel can be opened through an http upstream.proxy only")
+	}
+	conn, err := u.dialer.dial(ctx, "tcp", proxyAddress(u.opt.Proxy))
+	if err != nil {
+		return nil, err
+	}
+	conn.SetDeadline(time.Now().Add(u.opt.HeadTimeout))
+	if err := connectThrough(conn, u.opt.Proxy, authority); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	conn.SetDeadline(time.Time{})
+	return conn, nil
+}
+
+// connectThrough asks the proxy at the other end of conn for a tunnel.
+func connectThrough(conn net.Conn, proxy *url.URL, authority string) error {
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: authority}, Host: authority, Header: http.Header{"User-Agent": {""}}}
+	if user := proxy.User; user != nil {
+		password, _ := user.Password()
+		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	if err := req.Write(conn); err != nil {
+		return err
+	}
+	// One octet at a time, so that nothing behind the head is taken.
+	br := bufio.NewReaderSize(&oneByteReader{conn}, 16)
+	resp, err := http.ReadResponse(br, req)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("upstream.proxy refused the tunnel: %d", resp.StatusCode)
+	}
+	return nil
+}
+
+type oneByteReader struct{ io.Reader }
+
+func (r *oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:1]) }

@@ -1,0 +1,201 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// RefusalDocs is where the page on each reason code lies; the type of a problem
+// is this, the code and ".md".
+const RefusalDocs = "https://github.com/wayleave/wayleave/blob/main/docs/refusals/"
+
+// drainLimit is how much of a refused upload is read before the answer; beyond
+// it the connection is closed (N14).
+const drainLimit = 256 << 10
+
+// A reply is an answer of the edge's own in place of the origin's.
+type reply struct {
+	Reason  rulings.Reason
+	Detail  rulings.Words
+	RetryAt time.Time
+}
+
+// A problem is the body of a reply (RFC 9457).
+type problem struct {
+	Type     string         `json:"type"`
+	Title    string         `json:"title"`
+	Status   int            `json:"status"`
+	Detail   string         `json:"detail"`
+	Reason   rulings.Reason `json:"reason"`
+	Whose    rulings.Whose  `json:"whose"`
+	RetryAt  string         `json:"retry_at,omitempty"`
+	Crossing string         `json:"crossing,omitempty"`
+}
+
+// refuse records a ruling that refuses and returns what the agent is told. The
+// record is on disk, or owed, before the answer goes out (E45).
+func (x *crossing) refuse(r *http.Request, ruling rulings.Ruling) *http.Response {
+	x.setRefusal(ruling)
+	return x.answer(r, reply{ruling.Reason, ruling.Told, ruling.RetryAt}, evidence.Refused)
+}
+
+func (x *crossing) setRefusal(ruling rulings.Ruling) {
+	if ruling.Outcome == rulings.Undecided {
+		ruling = rulings.CouldNotDecide("no decision was reached")
+	}
+	x.rec.Refusal = evidence.Refusal{Reason: ruling.Reason, Whose: ruling.Reason.Facts().Whose, Stage: ruling.Stage, Detail: ruling.Detail, Term: ruling.Term}
+}
+
+// answer records how the crossing ended and builds the reply.
+func (x *crossing) answer(r *http.Request, rep reply, outcome evidence.Outcome) *http.Response {
+	x.tell(&rep)
+	x.end(r.Context(), outcome)
+	return x.edge.response(r, rep, x.label())
+}
+
+// tell completes rep and writes it into the record exactly as the agent reads it.
+func (x *crossing) tell(rep *reply) {
+	facts := rep.Reason.Facts()
+	if rep.RetryAt.IsZero() && facts.RetryAfter > 0 {
+		rep.RetryAt = time.Now().Add(facts.RetryAfter)
+	}
+	x.rec.Told = evidence.Told{Status: facts.Status, Reason: rep.Reason, Detail: rep.Detail, RetryAt: rep.RetryAt}
+}
+
+// label is how the agent can refer to the crossing (E12); empty while no record
+// of it was acknowledged.
+func (x *crossing) label() string {
+	if x.number == 0 {
+		return ""
+	}
+	return x.log.ID() + "/" + strconv.FormatUint(x.number, 10)
+}
+
+// response builds the edge's own answer to r.
+func (e *Edge) response(r *http.Request, rep reply, crossing string) *http.Response {
+	p := rep.problem(crossing)
+	contentType, body := p.render(r.Header["Accept"])
+	h := http.Header{
+		"Content-Type":           {contentType},
+		"Content-Length":         {strconv.Itoa(len(body))},
+		"Cache-Control":          {"no-store"},
+		"X-Content-Type-Options": {"nosniff"},
+		"Proxy-Status":           {fmt.Sprintf("%s; error=%s; details=%q", e.via, rep.Reason.Facts().ProxyError, rep.Reason)},
+	}
+	if !rep.RetryAt.IsZero() {
+		h.Set("Retry-After", retryAfter(rep.RetryAt))
+	}
+	if rep.Reason == rulings.CredentialsRequired {
+		h.Set("Proxy-Authenticate", `Basic realm="wayleave"`)
+	}
+	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > drainLimit) {
+		h.Set("Connection", "close") // net/http then does not read the rest of the upload first
+	}
+	return &http.Response{StatusCode: p.Status, Header: h, ContentLength: int64(len(body)), Request: r,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(body))}
+}
+
+func retryAfter(at time.Time) string {
+	return strconv.Itoa(max(1, int(math.Ceil(time.Until(at).Seconds()))))
+}
+
+func (rep reply) problem(crossing string) problem {
+	facts := rep.Reason.Facts()
+	p := problem{Type: RefusalDocs + string(rep.Reason) + ".md", Title: facts.Title, Status: facts.Status, Detail: rep.Detail.String(),
+		Reason: rep.Reason, Whose: facts.Whose, Crossing: crossing}
+	if !rep.RetryAt.IsZero() {
+		p.RetryAt = rep.RetryAt.UTC().Format(time.RFC3339)
+	}
+	return p
+}
+
+var problemPage = template.Must(template.New("problem").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{{.Title}}</title>
+<body style="font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem">
+<h1 style="font-size:1.3rem">{{.Title}}</h1>
+<p>{{.Detail}}</p>
+<dl><dt>Reason</dt><dd><code>{{.Reason}}</code> (status {{.Status}})</dd><dt>Whose term</dt><dd>{{.Whose}}</dd>
+{{with .RetryAt}}<dt>Ask again after</dt><dd>{{.}}</dd>{{end}}{{with .Crossing}}<dt>Record</dt><dd>{{.}}</dd>{{end}}</dl>
+<p><a href="{{.Type}}">What this means</a></p>
+</body></html>
+`))
+
+// render writes the problem in the form the client prefers: HTML or plain text
+// only if it puts that before JSON.
+func (p problem) render(accept []string) (contentType string, body []byte) {
+	var b bytes.Buffer
+	switch preferred(accept) {
+	case "text/html":
+		if err := problemPage.Execute(&b, p); err == nil {
+			return "text/html; charset=utf-8", b.Bytes()
+		}
+		b.Reset()
+	case "text/plain":
+		fmt.Fprintf(&b, "%s\n\n%s\n\nreason: %s (%d), set by: %s\n", p.Title, p.Detail, p.Reason, p.Status, p.Whose)
+		if p.RetryAt != "" {
+			fmt.Fprintf(&b, "ask again after: %s\n", p.RetryAt)
+		}
+		if p.Crossing != "" {
+			fmt.Fprintf(&b, "record: %s\n", p.Crossing)
+		}
+		fmt.Fprintf(&b, "more: %s\n", p.Type)
+		return "text/plain; charset=utf-8", b.Bytes()
+	}
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(p); err != nil {
+		return "text/plain; charset=utf-8", []byte(p.Detail + "\n")
+	}
+	return "application/problem+json", b.Bytes()
+}
+
+// preferred picks text/html or text/plain if an Accept field (RFC 9110 12.5.1)
+// gives it a higher weight than any JSON type or wildcard, or the same weight
+// and an earlier place; otherwise JSON, named by the empty string.
+func preferred(accept []string) string {
+	var best string
+	var bestQ float64
+	for _, line := range accept {
+		for member := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(member, ";")
+			name = strings.ToLower(strings.TrimSpace(name))
+			q := weight(params)
+			switch name {
+			case "text/html", "text/plain":
+			case "application/problem+json", "application/json", "application/*", "*/*":
+				name = ""
+			default:
+				continue
+			}
+			if q > bestQ {
+				best, bestQ = name, q
+			}
+		}
+	}
+	return best
+}
+
+func weight(params string) float64 {
+	for p := range strings.SplitSeq(params, ";") {
+		name, value, ok := strings.Cut(strings.TrimSpace(p), "=")
+		if !ok || !strings.EqualFold(name, "q") {
+			continue
+		}
+		if q, err := strconv.ParseFloat(value, 64); err == nil && q >= 0 && q <= 1 {
+			return q
+		}
+		return 0
+	}
+	return 1
+}

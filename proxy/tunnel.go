@@ -1,0 +1,397 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// A tunnel is a CONNECT whose content is intercepted.
+type tunnel struct {
+	edge   *Edge
+	log    *evidence.Log
+	origin hostkey.Origin // what CONNECT named; the scheme is what the content turned out to be
+	named  string         // the same as written
+	sni    string         // the name the client's handshake gave, if any
+	client client
+
+	requests   atomic.Int64
+	clientLeft atomic.Bool // the client closed, as opposed to a deadline of ours
+}
+
+type tunnelKey struct{}
+
+// A tunnelConn is the client's connection after CONNECT: it first gives what was
+// read too early, and notices who ends it.
+type tunnelConn struct {
+	net.Conn
+	tunnel *tunnel
+	early  []byte
+}
+
+func (c *tunnelConn) Read(p []byte) (int, error) {
+	if len(c.early) > 0 {
+		n := copy(p, c.early)
+		if c.early = c.early[n:]; len(c.early) == 0 {
+			c.early = nil
+		}
+		return n, nil
+	}
+	n, err := c.Conn.Read(p)
+	if err != nil && !isTimeout(err) && !errors.Is(err, net.ErrClosed) {
+		c.tunnel.clientLeft.Store(true)
+	}
+	return n, err
+}
+
+// tunnelOf returns the tunnel a connection of the inner server belongs to.
+func tunnelOf(c net.Conn) *tunnel {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	return c.(*tunnelConn).tunnel
+}
+
+// connect answers CONNECT: refused for its target, its credentials or its port,
+// or because it leads back here; else the connection is taken over (N2).
+func (e *Edge) connect(w http.ResponseWriter, r *http.Request) {
+	log, reason := e.identify(r)
+	x := e.newCrossing(w, r, log)
+	x.rec.Authority, x.rec.Client.Protocol = r.RequestURI, "tunnel"
+	if len(r.RequestURI) > maxTargetBytes {
+		x.rec.Authority = ""
+	}
+	origin, rej := e.connectTarget(r)
+	switch {
+	case rej != nil:
+	case reason != "":
+		rej = &rejection{reason, "the proxy credentials were not accepted", credentialWords(reason)}
+	case e.passed(r.Header) || e.opt.Upstream.dialer.leadsBack(origin):
+		rej = &rejection{rulings.Loop, loopRuling().Detail, loopRuling().Told}
+	case !e.ports.Has(origin.Port):
+		rej = &rejection{rulings.TunnelNotListed, fmt.Sprintf("port %d is not in connect_ports", origin.Port),
+			rulings.Say("The operator does not allow tunnels to port %.", rulings.Number(origin.Port))}
+	}
+	conn, early, err := takeOver(w)
+	if err != nil {
+		e.log.Debug("a connection could not be taken over", "error", err)
+		return
+	}
+	if !e.hold(conn) {
+		conn.Close()
+		return
+	}
+	defer e.release(conn)
+	if rej != nil {
+		x.refuseConnect(conn, r, *rej)
+		return
+	}
+	if x.policy != nil && x.policy.Tunnel(origin.Host) {
+		x.origin = origin
+		e.passThrough(x, r, conn, early)
+		return
+	}
+	t := &tunnel{edge: e, log: log, origin: origin, named: r.RequestURI}
+	e.intercept(&tunnelConn{Conn: conn, tunnel: t, early: early}, x)
+}
+
+// connectTarget reads the authority-form target of CONNECT (RFC 9112 3.2.3).
+func (e *Edge) connectTarget(r *http.Request) (hostkey.Origin, *rejection) {
+	invalid := func(why string) (hostkey.Origin, *rejection) {
+		return hostkey.Origin{}, &rejection{rulings.RequestInvalid, "CONNECT target: " + why,
+			rulings.Say("A CONNECT target is a host and a port, as in example.com:443.")}
+	}
+	target := r.RequestURI
+	if len(target) > maxTargetBytes {
+		return hostkey.Origin{}, &rejection{rulings.TargetTooLong, fmt.Sprintf("a target of %d octets", len(target)),
+			rulings.Say("The request target has more than % octets.", rulings.Number(maxTargetBytes))}
+	}
+	if strings.ContainsAny(target, "/@?#%") {
+		return invalid("not host:port")
+	}
+	host, port, err := net.SplitHostPort(target)
+	if err != nil || host == "" {
+		return invalid("not host:port")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return invalid("no valid port")
+	}
+	origin, err := hostkey.ParseOrigin("https", target)
+	if err != nil {
+		return invalid("no valid host")
+	}
+	return origin, nil
+}
+
+// takeOver takes the connection out of net/http's hands, with the octets the
+// client sent right behind its request.
+func takeOver(w http.ResponseWriter) (net.Conn, []byte, error) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	early := make([]byte, rw.Reader.Buffered())
+	if _, err := io.ReadFull(rw.Reader, early); err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return conn, early, nil
+}
+
+// refuseConnect answers CONNECT with a refusal, whose reason also stands in the
+// status phrase: many clients show nothing else of it.
+func (x *crossing) refuseConnect(conn net.Conn, r *http.Request, rej rejection) {
+	defer conn.Close()
+	x.rec.Method = ""
+	rep := reply{Reason: rej.reason, Detail: rej.told}
+	x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})
+	x.tell(&rep)
+	if !x.edge.folded.fold(x) {
+		x.end(r.Context(), evidence.Refused)
+	}
+	x.writeConnect(conn, r, rep)
+}
+
+// writeConnect writes a reply to CONNECT onto the connection itself.
+func (x *crossing) writeConnect(conn net.Conn, r *http.Request, rep reply) {
+	resp := x.edge.response(r, rep, x.label())
+	resp.Status = fmt.Sprintf("%d %s", resp.StatusCode, rep.Reason)
+	resp.Close = true
+	resp.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	conn.SetWriteDeadline(time.Now().Add(silenceLimit))
+	// An error means that the client left, and nothing is owed to it.
+	_ = resp.Write(conn)
+}
+
+// intercept opens the tunnel and hands what it carries to the inner server.
+func (e *Edge) intercept(c *tunnelConn, x *crossing) {
+	deadline := time.Now().Add(silenceLimit)
+	c.SetDeadline(deadline)
+	if _, err := io.WriteString(c.Conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		c.Close()
+		return
+	}
+	content, err := c.peek()
+	switch {
+	case err != nil:
+		x.unread(c, "the client was silent in its tunnel", err)
+	case content == contentTLS:
+		e.handshake(c, x)
+	case content == contentHTTP:
+		c.tunnel.origin.Scheme = "http"
+		c.SetDeadline(time.Time{})
+		e.tunnelled.give(c)
+	default:
+		x.rec.Method = ""
+		x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rulings.TunnelNotListed, Stage: rulings.StageBefore,
+			Detail: "the tunnel carries neither TLS nor HTTP, and its host is not listed in policy.tunnels"})
+		x.end(context.Background(), evidence.Refused)
+		c.Close()
+	}
+}
+
+// handshake speaks TLS with the client in the name of the host it asked for.
+func (e *Edge) handshake(c *tunnelConn, x *crossing) {
+	conn := tls.Server(c, e.tls)
+	if err := conn.HandshakeContext(e.baseCtx); err != nil {
+		e.metrics.interceptionFailed()
+		x.unread(c, "the TLS handshake with the client did not succeed", err)
+		return
+	}
+	c.tunnel.sni = conn.ConnectionState().ServerName
+	c.SetDeadline(time.Time{})
+	e.tunnelled.give(conn)
+}
+
+// serverTLS is the configuration of every interception. The leaf is for the name
+// the client's handshake gives, or else for the host its CONNECT named: a leaf
+// for another name would only break clients that are in the right.
+func (e *Edge) serverTLS() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			name := hello.ServerName
+			if name == "" {
+				name = tunnelOf(hello.Conn).origin.Host
+			}
+			return e.opt.Certs.Leaf(name)
+		},
+	}
+}
+
+// unread records a tunnel in which no request could be read (E12). One that the
+// client closed before it asked for anything leaves no record.
+func (x *crossing) unread(c *tunnelConn, what string, err error) {
+	c.Close()
+	var alert tls.AlertError
+	if c.tunnel.clientLeft.Load() && !errors.As(err, &alert) {
+		return
+	}
+	kind, detail := "client_silent", what
+	switch {
+	case errors.As(err, &alert):
+		kind, detail = string(rulings.TLSAlertReceived), fmt.Sprintf("%s: alert %d (%v)", what, uint8(alert), alert)
+	case !isTimeout(err):
+		kind, detail = string(rulings.TLSProtocolError), what+": "+err.Error()
+	}
+	x.rec.Method = ""
+	x.rec.Ruleset = rulings.Ruleset
+	x.rec.Class = rulings.Source
+	if x.policy != nil {
+		x.rec.Class = x.policy.Class(c.tunnel.origin.Host)
+	} else {
+		x.rec.PolicyUnavailable = "the configured policy does not load"
+	}
+	x.rec.Failure = evidence.Failure{Kind: kind, Detail: detail}
+	x.gap(evidence.CapabilityUnavailable, "nothing inside the tunnel to "+c.tunnel.origin.Authority()+" could be read")
+	x.end(context.Background(), evidence.Abandoned)
+}
+
+// tunnelState watches the inner server's connections: one that ends without a
+// request, and not by the client's own doing, was silent until a deadline.
+func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
+	if state != http.StateClosed {
+		return
+	}
+	t := tunnelOf(c)
+	if t.requests.Load() > 0 || t.clientLeft.Load() || e.stopping.Load() {
+		return
+	}
+	x := &crossing{edge: e, log: t.log, policy: e.opt.Policy()}
+	x.rec.Grade = evidence.Mediated
+	x.rec.Authority = t.named
+	x.rec.Client = evidence.Client{Session: t.log.ID(), Protocol: "tunnel", Address: c.RemoteAddr().String()}
+	if x.policy != nil {
+		x.rec.PolicyDigest = x.policy.Digest()
+	}
+	x.unread(&tunnelConn{Conn: c, tunnel: t}, "the client sent no whole request head in its tunnel", context.DeadlineExceeded)
+}
+
+// mismatch says why a request may not use its tunnel: it names another host
+// than CONNECT did, or the handshake did (N4). Nil when all agree.
+func (t *tunnel) mismatch(r *http.Request) *rejection {
+	wrong := func(what, named string) *rejection {
+		return &rejection{rulings.AuthorityMismatch, fmt.Sprintf("the tunnel is to %s, %s names %q", t.origin.Authority(), what, named),
+			rulings.Say("The request names another host than the tunnel it came through. Open a tunnel to that host.")}
+	}
+	if t.sni != "" {
+		if key, err := hostkey.Key(t.sni); err != nil || key != t.origin.Host {
+			return wrong("the TLS handshake", t.sni)
+		}
+	}
+	if !t.same(t.origin.Scheme, r.Host) {
+		return wrong("the request", r.Host)
+	}
+	if r.URL.IsAbs() && !t.same(r.URL.Scheme, r.URL.Host) {
+		return wrong("the request's URL", r.URL.Scheme+"://"+r.URL.Host)
+	}
+	return nil
+}
+
+func (t *tunnel) same(scheme, authority string) bool {
+	if authority == t.named && scheme == t.origin.Scheme {
+		return true // the usual spelling
+	}
+	o, err := hostkey.ParseOrigin(scheme, authority)
+	return err == nil && o == t.origin
+}
+
+// What a tunnel can carry.
+type content uint8
+
+const (
+	contentOther content = iota
+	contentTLS
+	contentHTTP
+)
+
+// maxMethod bounds how long a method is waited for. No registered one has 20.
+const maxMethod = 64
+
+// peek reads as much as tells what the tunnel carries, and keeps it. TLS begins
+// with a handshake record (RFC 8446 5.1), HTTP with a token and a space.
+func (c *tunnelConn) peek() (content, error) {
+	for {
+		if kind, known := contentOf(c.early); known {
+			return kind, nil
+		}
+		var buf [maxMethod]byte
+		n, err := c.Conn.Read(buf[:])
+		c.early = append(c.early, buf[:n]...)
+		if err != nil && n == 0 {
+			if !isTimeout(err) {
+				c.tunnel.clientLeft.Store(true)
+			}
+			return contentOther, err
+		}
+	}
+}
+
+func contentOf(b []byte) (kind content, known bool) {
+	const handshakeRecord = 0x16
+	if len(b) > 0 && b[0] == handshakeRecord {
+		return contentTLS, true
+	}
+	for i, ch := range b {
+		switch {
+		case ch == ' ' && i > 0:
+			return contentHTTP, true
+		case i >= maxMethod || !httpguts.IsTokenRune(rune(ch)):
+			return contentOther, true
+		}
+	}
+	return contentOther, false
+}
+
+// A chanListener gives the inner server the connections that tunnels are made
+// of.
+type chanListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (l *chanListener) init() {
+	l.conns, l.done = make(chan net.Conn), make(chan struct{})
+}
+
+// give hands c over, or closes it when the listener is closed.
+func (l *chanListener) give(c net.Conn) {
+	select {
+	case l.conns <- c:
+	case <-l.done:
+		c.Close()
+	}
+}
+
+func (l *chanListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *chanListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *chanListener) Addr() net.Addr { return &net.TCPAddr{} }

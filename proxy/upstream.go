@@ -1,0 +1,233 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/terms"
+)
+
+// Upstream time limits (N17). What a body takes is the source's own affair: a
+// stream may be silent for hours.
+const (
+	connectTimeout     = 10 * time.Second // name resolution and TCP connect
+	tlsTimeout         = 10 * time.Second
+	defaultHeadTimeout = 30 * time.Second
+	continueTimeout    = time.Second
+	keepIdle           = 90 * time.Second
+	maxIdle            = 4096
+	maxIdlePerHost     = 1024
+)
+
+// UpstreamOptions say how requests leave the edge.
+type UpstreamOptions struct {
+	// Policy returns the effective policy for the address guard, or nil while
+	// none loads; then only public addresses are dialled.
+	Policy func() *rulings.Policy
+
+	CAFile      string        // PEM file added to the system's roots; empty for none
+	Proxy       *url.URL      // a further proxy all requests go through; nil for none
+	HeadTimeout time.Duration // from the request's end to the answer's head; 0 means 30 s
+}
+
+// Upstream sends requests to sources: own transport, verified TLS, no
+// environment proxy, and a guard on every address it dials. Its methods are safe
+// for concurrent use.
+type Upstream struct {
+	opt    UpstreamOptions
+	dialer guardedDialer
+	roots  *x509.CertPool
+
+	shared *http.Transport // connections any agent's request may use
+	single *http.Transport // one request a connection: for what net/http might send twice
+}
+
+// NewUpstream makes the transport. It fails when CAFile cannot be read or holds
+// no certificate.
+func NewUpstream(o UpstreamOptions) (*Upstream, error) {
+	if o.HeadTimeout == 0 {
+		o.HeadTimeout = defaultHeadTimeout
+	}
+	u := &Upstream{opt: o}
+	u.dialer.policy = o.Policy
+	if o.Proxy != nil {
+		u.dialer.exempt = proxyAddress(o.Proxy)
+	}
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading upstream.ca_file: %w", err)
+		}
+		if u.roots, err = x509.SystemCertPool(); err != nil {
+			return nil, fmt.Errorf("reading the system's roots: %w", err)
+		}
+		if !u.roots.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("upstream.ca_file %s holds no PEM certificate", o.CAFile)
+		}
+	}
+	u.shared = u.transport("h2", "http/1.1")
+	u.single = u.transport("h2", "http/1.1")
+	u.single.DisableKeepAlives = true
+	return u, nil
+}
+
+// proxyAddress is the host:port that a proxy URL stands for.
+func proxyAddress(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	if u.Scheme == "https" {
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
+	return net.JoinHostPort(u.Hostname(), "80")
+}
+
+// transport returns a transport that offers protocols by ALPN.
+func (u *Upstream) transport(protocols ...string) *http.Transport {
+	cfg := &tls.Config{RootCAs: u.roots, MinVersion: tls.VersionTLS12, NextProtos: protocols,
+		ClientSessionCache: tls.NewLRUClientSessionCache(maxIdle)}
+	t := &http.Transport{
+		DialContext: u.dialer.dial,
+		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return u.dialTLS(ctx, network, addr, cfg)
+		},
+		TLSClientConfig:        cfg.Clone(), // used behind upstream.proxy; net/http edits its copy
+		TLSHandshakeTimeout:    tlsTimeout,
+		DisableCompression:     true, // the agent's Accept-Encoding passes, the answer's coding stays
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
+		IdleConnTimeout:        keepIdle,
+		ResponseHeaderTimeout:  u.opt.HeadTimeout,
+		ExpectContinueTimeout:  continueTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		Protocols:              new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true)
+	t.Protocols.SetHTTP2(slices.Contains(protocols, "h2"))
+	if u.opt.Proxy != nil {
+		t.Proxy = http.ProxyURL(u.opt.Proxy)
+	}
+	return t
+}
+
+// dialTLS connects and completes the handshake, so that its fault and its time
+// are known apart from those of the connect.
+func (u *Upstream) dialTLS(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {
+	raw, err := u.dialer.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		raw.Close()
+		return nil, err
+	}
+	cfg = cfg.Clone()
+	cfg.ServerName = host
+	conn := tls.Client(raw, cfg)
+	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
+	defer cancel()
+	start := time.Now()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, &legError{leg: legTLS, err: err}
+	}
+	if d := dialledOf(raw); d != nil {
+		d.facts.tls = time.Since(start)
+	}
+	return conn, nil
+}
+
+// Reserve declares addr one of the edge's own listeners, which no request may
+// reach through the edge (N7).
+func (u *Upstream) Reserve(addr netip.AddrPort) { u.dialer.reserve(addr) }
+
+// Get makes the edge's own request for terms. It follows no redirect and sends
+// nothing of an agent's. Every error is a *terms.FetchError.
+func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, &terms.FetchError{Kind: terms.FailureConnect, Err: err}
+	}
+	req.Header = header
+	req.Body = emptyBody{} // once: see sendable
+	resp, err := u.shared.RoundTrip(req)
+	if err != nil {
+		return nil, fetchError(err)
+	}
+	return resp, nil
+}
+
+// fetchError sorts a transport's error into the kinds the book knows.
+func fetchError(err error) *terms.FetchError {
+	f := failureOf(err)
+	out := &terms.FetchError{Kind: terms.FailureConnect, Err: errors.New(f.detail)}
+	switch f.reason {
+	case rulings.PrivateAddress, rulings.Loop:
+		out.Kind, out.Barred = terms.FailureProhibited, f.reason
+	case rulings.DNSError, rulings.DNSTimeout:
+		out.Kind = terms.FailureDNS
+	case rulings.TLSCertificateError, rulings.TLSProtocolError, rulings.TLSAlertReceived:
+		out.Kind = terms.FailureTLS
+	case rulings.ConnectionTimeout, rulings.ResponseTimeout, rulings.ReadTimeout:
+		out.Kind = terms.FailureTimeout
+	}
+	return out
+}
+
+// Close ends idle connections. Requests under way go on.
+func (u *Upstream) Close() {
+	u.shared.CloseIdleConnections()
+	u.single.CloseIdleConnections()
+}
+
+// A client is one connection of an agent. It owns the upstream connections that
+// must not serve anybody else.
+type client struct {
+	mu    sync.Mutex
+	bound *http.Transport
+}
+
+type clientKey struct{}
+
+// transportFor picks the connections a request may use.
+func (u *Upstream) transportFor(c *client, r *http.Request) *http.Transport {
+	if r.Method == http.MethodTrace {
+		// net/http sends a TRACE again when a reused connection died, and a
+		// TRACE can carry no body that would keep it from that.
+		return u.single
+	}
+	if c == nil {
+		return u.shared
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bound == nil && bindsConnection(r.Header) {
+		c.bound = u.transport("http/1.1") // the only version such a login is defined for (RFC 4559)
+	}
+	if c.bound != nil {
+		return c.bound
+	}
+	return u.shared
+}
+
+// close gives up the connections bound to this agent's.
+func (c *client) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bound != nil {
+		c.bound.CloseIdleConnections()
+	}
+}

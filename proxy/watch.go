@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+)
+
+// An upstreamWatch sees what happens to one request below the transport: which
+// connection it got and how that came about, its interim answers, and how much
+// of its body was taken.
+type upstreamWatch struct {
+	// Owned by the goroutine that serves the request.
+	sent, got, head, done time.Time
+	addr                  string
+	fresh                 dialFacts
+	body                  countedBody
+
+	// mu guards w against an interim answer that arrives, on a goroutine of the
+	// transport, after the request was given up. w is nil from then on.
+	mu sync.Mutex
+	w  http.ResponseWriter
+}
+
+// trace returns the hooks by which w sees the request r; interim answers go to
+// the client's writer.
+func (w *upstreamWatch) trace(client http.ResponseWriter, r *http.Request) *httptrace.ClientTrace {
+	t := &httptrace.ClientTrace{GotConn: w.gotConn}
+	if r.ProtoAtLeast(1, 1) { // HTTP/1.0 knows no interim answers
+		w.w = client
+		t.Got1xxResponse = w.interim
+	}
+	return t
+}
+
+func (w *upstreamWatch) gotConn(info httptrace.GotConnInfo) {
+	w.got = time.Now()
+	d := dialledOf(info.Conn)
+	if d == nil {
+		w.addr = info.Conn.RemoteAddr().String()
+		return
+	}
+	w.addr = d.facts.address
+	if d.told.CompareAndSwap(false, true) {
+		w.fresh = d.facts
+	}
+}
+
+// interim passes a 1xx answer on (RFC 9110 15.2). 100 is not among them: net/http
+// sends its own when the request body is first read.
+func (w *upstreamWatch) interim(code int, header textproto.MIMEHeader) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.w == nil || code == http.StatusContinue {
+		return nil
+	}
+	h := w.w.Header()
+	maps.Copy(h, endToEnd(http.Header(header)))
+	w.w.WriteHeader(code)
+	clear(h)
+	return nil
+}
+
+// headRead ends the time in which interim answers may come.
+func (w *upstreamWatch) headRead() {
+	w.head = time.Now()
+	w.mu.Lock()
+	w.w = nil
+	w.mu.Unlock()
+}
+
+func (w *upstreamWatch) address() string { return w.addr }
+
+// timings puts the legs that ran into rec. They do not overlap.
+func (w *upstreamWatch) timings(rec *evidence.Crossing) {
+	t := &rec.Timings
+	t.DNS, t.Connect, t.TLS = w.fresh.dns, w.fresh.connect, w.fresh.tls
+	if rec.HTTPStatus != 0 && !w.got.IsZero() {
+		t.FirstByte = w.head.Sub(w.got)
+	}
+	if !w.done.IsZero() {
+		t.Body = w.done.Sub(w.head)
+	}
+}
+
+// A countedBody counts the request body as the transport takes it.
+type countedBody struct {
+	io.ReadCloser
+	n atomic.Int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.n.Add(int64(n))
+	return n, err
+}
+
+// count is how much was taken; unknown when there was no body.
+func (b *countedBody) count() evidence.Count {
+	if b.ReadCloser == nil {
+		return evidence.Count{}
+	}
+	return evidence.Counted(b.n.Load())
+}
