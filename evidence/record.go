@@ -25,8 +25,9 @@ const (
 type Record interface {
 	// Event returns the event's name.
 	Event() string
-	// appendPayload appends the payload, a JSON object, to dst.
-	appendPayload(dst []byte, e *encoder) []byte
+	// payload writes the members of the payload beside "edge". It is called in
+	// Append's goroutine, before Append returns, and reads the record only.
+	payload(e *encoder)
 }
 
 // CrossingOpened is written before the first byte of a longer or streaming body.

@@ -1,0 +1,101 @@
+package evidence
+
+import (
+	"strconv"
+	"time"
+)
+
+// build does step 5: it makes one buffer of what the log has to say before
+// anything else, and of b's records. Order matters: what repairs comes first,
+// because it must stand directly behind what it repairs (E36), then what is owed
+// (E32), then what opening the log found (E40).
+func (w *writer) build(b *batch, found *survey) {
+	now := w.log.store.o.Now()
+	var room [len("2006-01-02T15:04:05.000Z")]byte
+	stamp := appendInstant(room[:0], now)
+	w.seq = max(w.seq, found.seq)
+	if found.ragged {
+		w.buf = append(w.buf, '\n')
+	}
+	if len(found.torn) > 0 {
+		b.torn = found.torn
+		w.add(b, stamp, gapRecord{reason: gapTornRecord, from: found.last, to: now, torn: found.torn,
+			detail: "a line was cut short while it was written; no record of it was acknowledged"})
+	}
+	if b.owed.owed() {
+		w.add(b, stamp, b.owed.gap())
+	}
+	if w.altered != nil {
+		altered := *w.altered
+		altered.to = now
+		w.add(b, stamp, altered)
+	}
+	if len(b.late) > 0 {
+		w.add(b, stamp, gapRecord{reason: gapLateRecord, from: now, to: now, late: b.late,
+			detail: "the agent was answered before the record was on disk"})
+	}
+	if !w.started {
+		w.start(b, stamp, now, found)
+	}
+	for _, e := range b.entries {
+		w.addEntry(b, stamp, e)
+	}
+}
+
+// start adds what opening a log says: the ends of edges that did not stop
+// cleanly, and then that this edge begins (E40).
+func (w *writer) start(b *batch, stamp []byte, now time.Time, found *survey) {
+	for _, d := range found.dead {
+		if d.open {
+			w.add(b, stamp, gapRecord{reason: gapUncleanStop, of: d.edge, from: d.last, to: now,
+				detail: "the edge ended without closing the log; what it did not acknowledge may be missing"})
+		}
+		for _, n := range d.crossings {
+			w.add(b, stamp, gapRecord{reason: gapUnfinishedCrossing, of: d.edge, crossing: n, from: d.last, to: now,
+				detail: "the edge ended before it recorded how the crossing ended"})
+		}
+	}
+	o := &w.log.store.o
+	w.add(b, stamp, edgeStarted{version: o.Version, execution: o.Execution,
+		session: w.log.id, tenancy: o.Tenancy, resumed: found.size > 0})
+	b.starts, b.counted = true, 0
+}
+
+// addEntry adds the records of a caller.
+func (w *writer) addEntry(b *batch, stamp []byte, e *entry) {
+	start := 0
+	for _, r := range e.records {
+		w.envelope(b, stamp)
+		w.buf = append(w.buf, e.enc.b[start:r.end]...)
+		start = r.end
+	}
+	if e.closes != nil {
+		c := *e.closes
+		c.lost, c.appended = w.lost, b.counted
+		if !b.starts {
+			c.appended += w.appended
+		}
+		w.add(b, stamp, c)
+	}
+	e.seq = w.seq
+}
+
+// add adds a record that the writer itself has to say.
+func (w *writer) add(b *batch, stamp []byte, r Record) {
+	w.envelope(b, stamp)
+	w.enc.b, w.enc.bounds = w.enc.b[:0], everTighter[0]
+	w.enc.record(r)
+	w.buf = append(w.buf, w.enc.b...)
+}
+
+// envelope begins a record with the next seq.
+func (w *writer) envelope(b *batch, stamp []byte) {
+	w.seq++
+	b.written++
+	b.counted++
+	w.buf = append(w.buf, `{"seq":`...)
+	w.buf = strconv.AppendUint(w.buf, w.seq, 10)
+	w.buf = append(w.buf, `,"timestamp":"`...)
+	w.buf = append(w.buf, stamp...)
+	w.buf = append(w.buf, '"', ',')
+}

@@ -1,0 +1,222 @@
+//go:build unix
+
+package evidence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// disk is the FS of a data directory. It works on handles with the *at calls and
+// not with os.Root, which follows symbolic links that stay inside the root,
+// while a log is never opened through a link at all (E4).
+type disk struct {
+	sessions *os.File // the directory sessions/, opened once at the start
+}
+
+// Disk returns the FS that keeps logs under dataDir/sessions, which must exist.
+func Disk(dataDir string) (FS, error) {
+	fd, err := openAt(unix.AT_FDCWD, filepath.Join(dataDir, "sessions"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening the directory of logs: %w", err)
+	}
+	return &disk{os.NewFile(uintptr(fd), "sessions")}, nil
+}
+
+// OpenLog implements FS.
+func (d *disk) OpenLog(session string) (File, error) {
+	dir, err := d.openDir(session)
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	s := &segment{disk: d, dir: dir, session: session, number: max(1, highestSegment(names))}
+	if err := s.open(); err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openDir opens the directory of a session's log and makes it if it is missing.
+func (d *disk) openDir(session string) (*os.File, error) {
+	root, name := int(d.sessions.Fd()), filepath.Join("sessions", session)
+	err := unix.Mkdirat(root, session, 0o700)
+	made := err == nil
+	if err != nil && err != unix.EEXIST {
+		return nil, &fs.PathError{Op: "mkdir", Path: name, Err: err}
+	}
+	fd, err := openAt(root, session, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), name)
+	if made {
+		err = dir.Chmod(0o700) // whatever the umask took away
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// A segment is one open segment of a log on disk.
+type segment struct {
+	disk    *disk
+	dir     *os.File // the log's directory
+	session string
+	number  int
+
+	file     *os.File
+	fd       int // of file
+	dev, ino uint64
+}
+
+// open opens the segment's file and makes it if it is missing. O_NONBLOCK keeps
+// a FIFO planted in its place from hanging the edge; what is no regular file is
+// closed again, untouched.
+func (s *segment) open() error {
+	const flags = unix.O_RDWR | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	dir, name := int(s.dir.Fd()), segmentName(s.number)
+	fd, err := openAt(dir, name, flags, 0)
+	made := false
+	for err == unix.ENOENT {
+		if fd, err = openAt(dir, name, flags|unix.O_CREAT|unix.O_EXCL, 0o600); err == unix.EEXIST {
+			fd, err = openAt(dir, name, flags, 0) // another process was first
+			continue
+		}
+		made = err == nil
+		break
+	}
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: s.Name(), Err: err}
+	}
+	s.fd, s.file = fd, os.NewFile(uintptr(fd), s.Name())
+	if err := s.admit(made); err != nil {
+		s.file.Close()
+		return &fs.PathError{Op: "open", Path: s.Name(), Err: err}
+	}
+	return nil
+}
+
+// admit checks the opened file and notes its identity.
+func (s *segment) admit(made bool) error {
+	if made {
+		if err := s.file.Chmod(0o600); err != nil {
+			return err
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(s.fd, &st); err != nil {
+		return err
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return errors.New("not a regular file")
+	case st.Mode&0o002 != 0:
+		return errors.New("everybody may write it")
+	}
+	s.dev, s.ino = uint64(st.Dev), st.Ino
+	return nil
+}
+
+// TryLock implements File. It is flock(2) on the log's own descriptor: a lock
+// file beside it (which is what gofrs/flock offers, it opens a path of its own)
+// would not lock what another program opens, and could be replaced. Of the
+// descriptor's lock the kernel lets go when the process dies, however it dies.
+func (s *segment) TryLock() error {
+	for {
+		switch err := unix.Flock(s.fd, unix.LOCK_EX|unix.LOCK_NB); err {
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return ErrLocked
+		default:
+			return err
+		}
+	}
+}
+
+// Unlock implements File.
+func (s *segment) Unlock() error { return unix.Flock(s.fd, unix.LOCK_UN) }
+
+// Current implements File.
+func (s *segment) Current() (bool, error) {
+	var st unix.Stat_t
+	root := int(s.disk.sessions.Fd())
+	err := unix.Fstatat(root, s.session+"/"+segmentName(s.number), &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.ENOENT || err == nil && (uint64(st.Dev) != s.dev || st.Ino != s.ino) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = unix.Fstatat(root, s.session+"/"+segmentName(s.number+1), &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.ENOENT {
+		return true, nil
+	}
+	return false, err
+}
+
+// Size implements File.
+func (s *segment) Size() (int64, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(s.fd, &st)
+	return st.Size, err
+}
+
+// Sync implements File.
+func (s *segment) Sync() error { return syncData(s.file) }
+
+// SyncDir implements File. The directory of logs is synced as well, since the
+// log's own directory may be as new as the log.
+func (s *segment) SyncDir() error {
+	return errors.Join(s.dir.Sync(), s.disk.sessions.Sync())
+}
+
+func (s *segment) ReadAt(b []byte, off int64) (int, error) { return s.file.ReadAt(b, off) }
+func (s *segment) Write(b []byte) (int, error)             { return s.file.Write(b) }
+func (s *segment) Close() error                            { return errors.Join(s.file.Close(), s.dir.Close()) }
+
+// Name implements File.
+func (s *segment) Name() string {
+	return "sessions/" + s.session + "/" + segmentName(s.number)
+}
+
+// Identity implements File.
+func (s *segment) Identity() string { return fmt.Sprintf("%d:%d", s.dev, s.ino) }
+
+// segmentName returns the file name of a log's nth segment (E1).
+func segmentName(n int) string { return fmt.Sprintf("%06d.jsonl", n) }
+
+// highestSegment returns the highest number among the segments in names, 0 if
+// there is none.
+func highestSegment(names []string) (highest int) {
+	for _, name := range names {
+		digits, ok := strings.CutSuffix(name, ".jsonl")
+		if n, err := strconv.Atoi(digits); ok && err == nil && segmentName(n) == name {
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
+// openAt is openat(2), tried again when a signal interrupts it.
+func openAt(dir int, name string, flags int, mode uint32) (fd int, err error) {
+	for {
+		if fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, mode); err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
