@@ -15,8 +15,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
-
-	"github.com/wayleave/wayleave/internal/durable"
 )
 
 // The names of the files in the directory of an authority.
@@ -56,6 +54,17 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.LeafCache = cmp.Or(o.LeafCache, defaultLeafCache)
+	return o
+}
+
 // An Authority is a loaded CA that mints leaves. Its methods may be called by
 // any number of goroutines.
 type Authority struct {
@@ -79,16 +88,8 @@ type Authority struct {
 // a key others can read) is an error that says what to do and is never
 // replaced, because clients already trust it.
 func Open(dir string, o Options) (*Authority, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the CA directory: %w", err)
-	}
-	unlock, err := lock(dir, lockWait)
+	o = o.withDefaults()
+	unlock, err := lockDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +99,12 @@ func Open(dir string, o Options) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
+	return assemble(dir, cert, key, o)
+}
+
+// assemble brings the bundles up to date and returns the authority of a CA that
+// is in dir. The caller holds the lock.
+func assemble(dir string, cert *x509.Certificate, key crypto.Signer, o Options) (*Authority, error) {
 	if err := writeBundles(dir, cert, o); err != nil {
 		return nil, err
 	}
@@ -112,7 +119,7 @@ func newAuthority(dir string, cert *x509.Certificate, key crypto.Signer, o Optio
 	a := &Authority{
 		dir: dir, now: o.Now, cert: cert, key: key, leafKey: leafKey,
 		pem:    encodeCert(cert),
-		leaves: newLeafCache(cmp.Or(o.LeafCache, defaultLeafCache)),
+		leaves: newLeafCache(o.LeafCache),
 		minted: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "wayleave_leaf_mints_total",
 			Help: "Leaf certificates signed for intercepted hosts.",

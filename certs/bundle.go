@@ -29,12 +29,19 @@ var rootPlaces = []string{
 }
 
 // writeBundles brings bundle.pem and bundle.p12 up to date with the system's
-// roots, the extra ones and ca. The caller holds the lock. Files that already
+// roots, the extra ones, retired CAs and ca. The caller holds the lock. Files that already
 // hold the right bytes are left alone, so that watchers of them stay quiet.
 func writeBundles(dir string, ca *x509.Certificate, o Options) error {
 	roots, err := collectRoots(dir, o)
 	if err != nil {
 		return err
+	}
+	retired, err := readRetired(dir, o.Now())
+	if err != nil {
+		return err
+	}
+	for _, r := range retired {
+		roots.add(r.cert)
 	}
 	roots.add(ca)
 	store, err := encodeStore(roots.certs, ca)

@@ -7,6 +7,7 @@
 //	.lock        held while any of the files below is made or replaced
 //	ca-key.pem   the CA's private key, PKCS #8; never leaves the machine
 //	ca.pem       the CA's certificate
+//	retired.pem  CAs that were rotated out, each with the end of its trust
 //	bundle.pem   the system's roots and ours, for clients; can be rebuilt
 //	bundle.p12   the same as a trust store for Java; can be rebuilt
 //

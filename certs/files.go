@@ -37,6 +37,14 @@ const (
 	backdate = time.Hour
 )
 
+// lockDir makes dir if it is not there and takes its lock.
+func lockDir(dir string) (unlock func(), err error) {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the CA directory: %w", err)
+	}
+	return lock(dir, lockWait)
+}
+
 // lock takes the lock that every writer of dir holds, waiting for it at most
 // wait. The file stays when the
 // lock is released: removing it would let two processes lock two files.
