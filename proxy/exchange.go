@@ -69,7 +69,7 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	out := x.sendable(r, ctx)
 	x.rec.RequestedAt = time.Now()
 	x.watch.sent = x.rec.RequestedAt
-	resp, err := x.edge.opt.Upstream.transportFor(x.client, r).RoundTrip(out)
+	resp, err := x.roundTrip(r, out)
 	x.watch.headRead()
 	x.rec.Address = x.watch.address()
 	if err != nil {
@@ -81,6 +81,18 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 		return nil, fault
 	}
 	return resp, nil
+}
+
+// roundTrip sends out on the connections it may use. A host that turns HTTP/1.1
+// down in the handshake has not seen the request, so it is sent over HTTP/2; an
+// upload is not, its body having been closed with the attempt.
+func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
+	u := x.edge.opt.Upstream
+	resp, err := u.transportFor(x.client, r, out.URL.Host).RoundTrip(out)
+	if err != nil && u.only2.learn(out.URL.Host, err) && out.Body == (emptyBody{}) {
+		return u.multi.RoundTrip(out)
+	}
+	return resp, err
 }
 
 // sendable is the request as it leaves the edge. The target keeps every octet

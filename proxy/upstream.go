@@ -50,8 +50,14 @@ type Upstream struct {
 	dialer guardedDialer
 	roots  *x509.CertPool
 
-	shared *http.Transport // connections any agent's request may use
+	// An agent's request goes on in the version it came in: the site sees what
+	// the agent would have been without us, and an HTTP/1.1 agent's parallel
+	// requests do not queue on one connection. Hosts that speak HTTP/2 alone get
+	// that from everybody.
+	shared *http.Transport // HTTP/1.1 connections any agent's request may use
+	multi  *http.Transport // the same, HTTP/2 where the host offers it
 	single *http.Transport // one request a connection: for what net/http might send twice
+	only2  onlyHTTP2
 }
 
 // NewUpstream makes the transport. It fails when CAFile cannot be read or holds
@@ -77,7 +83,8 @@ func NewUpstream(o UpstreamOptions) (*Upstream, error) {
 			return nil, fmt.Errorf("upstream.ca_file %s holds no PEM certificate", o.CAFile)
 		}
 	}
-	u.shared = u.transport("h2", "http/1.1")
+	u.shared = u.transport("http/1.1")
+	u.multi = u.transport("h2", "http/1.1")
 	u.single = u.transport("h2", "http/1.1")
 	u.single.DisableKeepAlives = true
 	return u, nil
@@ -163,7 +170,7 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 	}
 	req.Header = header
 	req.Body = emptyBody{} // once: see sendable
-	resp, err := u.shared.RoundTrip(req)
+	resp, err := u.multi.RoundTrip(req)
 	if err != nil {
 		return nil, fetchError(err)
 	}
@@ -190,6 +197,7 @@ func fetchError(err error) *terms.FetchError {
 // Close ends idle connections. Requests under way go on.
 func (u *Upstream) Close() {
 	u.shared.CloseIdleConnections()
+	u.multi.CloseIdleConnections()
 	u.single.CloseIdleConnections()
 }
 
@@ -203,31 +211,66 @@ type client struct {
 type clientKey struct{}
 
 // transportFor picks the connections a request may use.
-func (u *Upstream) transportFor(c *client, r *http.Request) *http.Transport {
+func (u *Upstream) transportFor(c *client, r *http.Request, authority string) *http.Transport {
 	if r.Method == http.MethodTrace {
 		// net/http sends a TRACE again when a reused connection died, and a
 		// TRACE can carry no body that would keep it from that.
 		return u.single
 	}
+	if t := u.boundTo(c, r); t != nil {
+		return t
+	}
+	if r.ProtoMajor == 2 || u.only2.has(authority) {
+		return u.multi
+	}
+	return u.shared
+}
+
+// boundTo returns the transport that is c's alone, if it has or now needs one.
+func (u *Upstream) boundTo(c *client, r *http.Request) *http.Transport {
 	if c == nil {
-		return u.shared
+		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bound == nil && bindsConnection(r.Header) {
 		c.bound = u.transport("http/1.1") // the only version such a login is defined for (RFC 4559)
 	}
-	if c.bound != nil {
-		return c.bound
-	}
-	return u.shared
+	return c.bound
 }
 
-// close gives up the connections bound to this agent's.
-func (c *client) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bound != nil {
-		c.bound.CloseIdleConnections()
+// alertNoApplicationProtocol is the alert of a server that speaks none of the
+// protocols offered to it (RFC 7301 3.2).
+const alertNoApplicationProtocol = tls.AlertError(120)
+
+// maxOnlyHTTP2 bounds how many hosts are remembered; more are found out anew.
+const maxOnlyHTTP2 = 1024
+
+// onlyHTTP2 remembers the hosts that turned HTTP/1.1 down in the handshake.
+type onlyHTTP2 struct {
+	mu    sync.RWMutex
+	hosts map[string]bool
+}
+
+func (o *onlyHTTP2) has(authority string) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.hosts[authority]
+}
+
+// learn notes authority if err says so, and reports whether it did. The request
+// had not been sent then: there was no connection to send it on.
+func (o *onlyHTTP2) learn(authority string, err error) bool {
+	var alert tls.AlertError
+	if !errors.As(err, &alert) || alert != alertNoApplicationProtocol {
+		return false
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hosts == nil || len(o.hosts) >= maxOnlyHTTP2 {
+		o.hosts = make(map[string]bool)
+	}
+	known := o.hosts[authority]
+	o.hosts[authority] = true
+	return !known
 }
