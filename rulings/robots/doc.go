@@ -5,6 +5,6 @@
 // Parse turns octets into a File, Select picks the groups that bind a list of
 // product tokens, and Access rules a Page by them. Forms, patterns and readings
 // stand in files of their own because other terms speak about paths in the same
-// way. Nothing here does I/O or reads a clock, every value but a Page's maker is
-// immutable, and all of it may be used from any number of goroutines.
+// way. Nothing here does I/O or reads a clock. Files, selections, pages and
+// patterns do not change once made, and any number of goroutines may use them.
 package robots

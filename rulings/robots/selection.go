@@ -98,9 +98,12 @@ func (s Selection) Groups() []string {
 // then in document order.
 func (s Selection) Lines(keys ...Key) []Line {
 	var lines []Line
-	seen := make(map[int]bool)
+	var seen map[int]bool // made when there is a line: most files have none
 	add := func(more []Line) {
 		for _, line := range more {
+			if seen == nil {
+				seen = make(map[int]bool)
+			}
 			if !seen[line.Number] {
 				seen[line.Number] = true
 				lines = append(lines, line)
