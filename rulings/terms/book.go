@@ -1,0 +1,209 @@
+package terms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wayleave/wayleave/internal/durable"
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// Options are what a Book needs of the rest of the edge.
+type Options struct {
+	// Client sends the probes. Nil means that nothing can be asked: every probe
+	// is cut short.
+	Client Client
+
+	// UserAgent returns the edge's own User-Agent, whose product is the first
+	// declared token (T12). Nil means "wayleave".
+	UserAgent func() string
+
+	// Record is called once for each probe when it has ended, before the
+	// crossings that wait for it go on and after its object is on disk. Its
+	// context has the values of the crossing that caused the probe and is not
+	// cancelled with it. Nil records nothing.
+	Record func(ctx context.Context, p Probe)
+
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+
+	// Logger gets faults of the cache and of the edge; nil discards them.
+	Logger *slog.Logger
+
+	// Metrics gets the counters of the book; nil means none.
+	Metrics prometheus.Registerer
+}
+
+// A Book is what origins have said. All its methods may be called concurrently.
+type Book struct {
+	dir       string
+	client    Client
+	userAgent func() string
+	record    func(context.Context, Probe)
+	now       func() time.Time
+	log       *slog.Logger
+	fetches   *prometheus.CounterVec
+
+	cache *cache
+	saver *saver
+
+	mu      sync.Mutex // guards closed, and that no look-up begins after it is set
+	closed  bool
+	flights sync.WaitGroup // look-ups going on
+
+	// closing ends the probes that are going on; its cause is errClosed.
+	closing context.Context
+	close   context.CancelCauseFunc
+}
+
+// Open returns the book kept in dir, which it makes when it is not there.
+func Open(dir string, o Options) (*Book, error) {
+	for _, sub := range []string{"objects", "origins"} {
+		if err := durable.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			return nil, fmt.Errorf("opening the book of terms: %w", err)
+		}
+	}
+	b := &Book{
+		dir: dir, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, cache: newCache(shardEntries, shardOctets),
+	}
+	b.closing, b.close = context.WithCancelCause(context.Background())
+	b.fillIn()
+	if err := b.register(o.Metrics); err != nil {
+		return nil, fmt.Errorf("opening the book of terms: %w", err)
+	}
+	b.saver = startSaver(b.save)
+	return b, nil
+}
+
+// fillIn puts what nil stands for in place of it.
+func (b *Book) fillIn() {
+	if b.client == nil {
+		b.client = noClient{}
+	}
+	if b.userAgent == nil {
+		b.userAgent = func() string { return "wayleave" }
+	}
+	if b.record == nil {
+		b.record = func(context.Context, Probe) {}
+	}
+	clock := b.now
+	if clock == nil {
+		clock = time.Now
+	}
+	// Without the monotonic part: these times go to disk and come back.
+	b.now = func() time.Time { return clock().UTC().Round(0) }
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Robots returns the robots.txt of origin as it stands for a crossing that
+// arrives now. It never errs; what could not be had is part of the value. When
+// the origin has to be asked, Robots waits for it, sharing one probe with all
+// crossings that wait for the same origin (T12). The probe goes on when ctx ends;
+// the crossing then gets what is held.
+func (b *Book) Robots(ctx context.Context, origin hostkey.Origin) rulings.RobotsTerms {
+	if e := b.cache.find(origin); e != nil {
+		now := b.now()
+		e.touch(now)
+		if k := e.known.Load(); k.ready(now) {
+			return k.reused
+		}
+	}
+	return b.await(ctx, origin, false)
+}
+
+// Refresh asks origin again before its time (T123) and returns what then rules.
+// When the origin cannot be reached, a live answer stays.
+func (b *Book) Refresh(ctx context.Context, origin hostkey.Origin) rulings.RobotsTerms {
+	return b.await(ctx, origin, true)
+}
+
+// HeldRobots returns what is held of origin, without asking it. That is the
+// live copy, or else the last answer that was read, however old; the second
+// result is false when there is neither, so that a crossing would have to ask.
+func (b *Book) HeldRobots(origin hostkey.Origin) (rulings.RobotsTerms, bool) {
+	var k *known
+	if e := b.cache.find(origin); e != nil {
+		k = e.known.Load()
+	}
+	now := b.now()
+	if !k.ready(now) {
+		k = b.catchUp(origin, k)
+	}
+	switch {
+	case k == nil:
+		return rulings.RobotsTerms{}, false
+	case k.live(now):
+		return k.reused, true
+	case k.answered != nil:
+		last := k.last()
+		return k.held(last.Outcome, last.Cause, last.ExpiresAt), true
+	}
+	return rulings.RobotsTerms{}, false
+}
+
+// Exempt reports whether a request for target at origin is one that robots.txt
+// does not rule and is not asked for (T11): robots.txt itself, without a query.
+func (b *Book) Exempt(_ hostkey.Origin, target string) bool { return target == "/robots.txt" }
+
+// Close cuts the probes short that are going on, and waits for them and for the
+// cache to be written until ctx ends. Crossings that come later get what is
+// held in memory.
+func (b *Book) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.close(errClosed)
+
+	done := make(chan struct{})
+	go b.drain(done)
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("closing the book of terms: %w", ctx.Err())
+	}
+}
+
+// drain closes done when no look-up is going on and the cache is written.
+func (b *Book) drain(done chan<- struct{}) {
+	b.flights.Wait()
+	b.saver.stop()
+	close(done)
+}
+
+// begin counts a look-up, unless the book is closed.
+func (b *Book) begin() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.flights.Add(1)
+	return true
+}
+
+// register makes the metrics and hands them to r unless it is nil.
+func (b *Book) register(r prometheus.Registerer) error {
+	b.fetches = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "wayleave_terms_fetches_total",
+		Help: "Requests of the edge for a source's terms, by kind and outcome.",
+	}, []string{"kind", "outcome"})
+	origins := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "wayleave_terms_cached_origins",
+		Help: "Origins whose terms are held in memory.",
+	}, func() float64 { return float64(b.cache.size.Load()) })
+	if r == nil {
+		return nil
+	}
+	return errors.Join(r.Register(b.fetches), r.Register(origins))
+}

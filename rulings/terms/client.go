@@ -1,0 +1,82 @@
+package terms
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// A Client sends the edge's own requests. Its implementation holds the address
+// guard and the operator's policy against each of them, so every hop of a
+// redirect goes through it.
+type Client interface {
+	// Get sends one GET for url with exactly the fields of header. It follows
+	// no redirect, undoes no content coding and sends nothing twice. The caller
+	// closes the body. An error is a *FetchError. Get keeps to ctx and may be
+	// called from many goroutines.
+	Get(ctx context.Context, url string, header http.Header) (*http.Response, error)
+}
+
+// A FailureKind says what kept a probe from an answer that could be used.
+type FailureKind string
+
+// What the host or the way to it did (T15: unreachable).
+const (
+	FailureDNS     FailureKind = "dns"     // its name did not resolve
+	FailureConnect FailureKind = "connect" // no connection, or it ended before an answer
+	FailureTLS     FailureKind = "tls"     // no TLS session, or a certificate that does not verify
+	FailureTimeout FailureKind = "timeout" // no whole answer in time
+
+	FailureBrokenBody       FailureKind = "broken_body"       // the body ended early
+	FailureBadCoding        FailureKind = "bad_coding"        // the content coding could not be undone
+	FailureRedirectLimit    FailureKind = "redirect_limit"    // one redirect too many
+	FailureRedirectUnusable FailureKind = "redirect_unusable" // a redirect without a target that can be asked
+	FailureRedirectRefused  FailureKind = "redirect_refused"  // the guard or the policy stopped a redirect
+)
+
+// What the edge did to itself (T15: cut short, except FailureProhibited behind
+// a redirect).
+const (
+	FailureProhibited  FailureKind = "prohibited"   // the guard or the policy stopped the request
+	FailureShutdown    FailureKind = "shutdown"     // the edge is stopping
+	FailureBackoff     FailureKind = "backoff"      // the host's back-off does not fit the budget
+	FailurePacingStore FailureKind = "pacing_store" // the pacing state could not be read or written
+	FailureInternal    FailureKind = "internal"     // a fault of the edge
+)
+
+// edge reports whether k is the edge's own inability to ask, which is never
+// laid on the host.
+func (k FailureKind) edge() bool {
+	switch k {
+	case FailureShutdown, FailureBackoff, FailurePacingStore, FailureInternal:
+		return true
+	}
+	return false
+}
+
+// A FetchError is why a Client has no response.
+type FetchError struct {
+	Kind FailureKind
+	Err  error // the cause, for the record; nil is fine
+
+	// Barred is the reason for which the address guard or the operator's policy
+	// stopped the request; empty when neither did.
+	Barred rulings.Reason
+}
+
+func (e *FetchError) Error() string {
+	if e.Err == nil {
+		return string(e.Kind)
+	}
+	return string(e.Kind) + ": " + e.Err.Error()
+}
+
+func (e *FetchError) Unwrap() error { return e.Err }
+
+// A Failure is a kind with what is known beyond it. Detail is for the record:
+// it may quote what a host wrote.
+type Failure struct {
+	Kind   FailureKind
+	Detail string
+}

@@ -1,0 +1,194 @@
+package terms
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+const (
+	probeTime    = 5 * time.Second // the whole probe, redirects and body included (T15)
+	maxRedirects = 5               // T15; RFC 9309, section 2.3.1.2
+	maxURL       = 8 << 10         // octets of a redirect's target that is followed
+	maxDetail    = 512             // octets of a failure's detail that are kept
+)
+
+// errClosed is the cancellation cause of probes that Close ends.
+var errClosed = errors.New("the book of terms is closed")
+
+// A Probe is one request of the edge for a source's terms, with its redirects,
+// as it goes into the log.
+type Probe struct {
+	Kind        rulings.TermKind
+	URL         string
+	RequestedAt time.Time
+	Status      int      // of the last response; 0 when there was none
+	FinalURL    string   // of the last request; empty when it is URL
+	Redirects   []string // URLs of the hops after the first
+	Object      rulings.Digest
+	Bytes       int64     // of the body behind its content coding, as kept; -1 when no body was read
+	CacheUntil  time.Time // zero when nothing was kept
+	Failure     Failure   // zero when the last response stands for itself
+	CutShort    string    // why the edge could not ask; empty when it could
+	Took        time.Duration
+}
+
+// fetch asks for the URL first and follows its redirects until there is an
+// answer to judge. It never errs: faults are part of the answer.
+func (b *Book) fetch(ctx context.Context, first string) *answer {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	stop := context.AfterFunc(b.closing, func() { end(errClosed) })
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+
+	a := &answer{url: first, asked: b.now()}
+	for next := first; next != ""; {
+		next = b.hop(ctx, a, next)
+	}
+	// The 5 minutes and 24 hours count from here (T124).
+	a.ended = b.now()
+	if a.failure.Kind != "" {
+		a.blame(ctx)
+	}
+	return a
+}
+
+// hop sends one request of a probe and returns the URL to ask next, or "" when
+// a holds the answer.
+func (b *Book) hop(ctx context.Context, a *answer, target string) (next string) {
+	resp, err := b.client.Get(ctx, target, b.header())
+	if err != nil {
+		a.fail(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	a.status, a.cacheControl = resp.StatusCode, resp.Header.Values("Cache-Control")
+	switch {
+	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
+		a.readBody(resp)
+	case isRedirect(resp.StatusCode):
+		return a.redirect(target, resp.Header)
+	}
+	return ""
+}
+
+// header is all that a probe carries: nothing of the agent is in it (T12).
+func (b *Book) header() http.Header {
+	return http.Header{
+		"User-Agent":      {b.userAgent()},
+		"Accept":          {"*/*"},
+		"Accept-Encoding": {"gzip"},
+	}
+}
+
+// fail notes why there is no response.
+func (a *answer) fail(err error) {
+	a.status, a.cacheControl = 0, nil
+	var fetch *FetchError
+	if !errors.As(err, &fetch) {
+		fetch = &FetchError{Err: err}
+	}
+	a.failure.Kind = cmp.Or(fetch.Kind, FailureConnect)
+	if fetch.Err != nil {
+		a.failure.Detail = fetch.Err.Error()
+	}
+	a.barred = fetch.Barred
+	if a.barred != "" && !a.failure.Kind.edge() {
+		a.failure.Kind = FailureProhibited
+	}
+	if a.failure.Kind == FailureProhibited && len(a.redirects) > 0 {
+		// The origin chose the target, so that it cannot be read is its own
+		// doing, not the edge's.
+		a.failure.Kind = FailureRedirectRefused
+	}
+}
+
+// blame puts a failure down to the end of the probe's time or of the edge where
+// that was the cause: both break off whatever is going on.
+func (a *answer) blame(ctx context.Context) {
+	switch cause := context.Cause(ctx); {
+	case a.failure.Kind == FailureRedirectLimit, a.failure.Kind == FailureRedirectUnusable, a.failure.Kind.edge():
+	case errors.Is(cause, errClosed):
+		a.failure.Kind = FailureShutdown
+	case errors.Is(cause, context.DeadlineExceeded):
+		a.failure.Kind = FailureTimeout
+	}
+	if d := a.failure.Detail; len(d) > maxDetail {
+		a.failure.Detail = strings.ToValidUTF8(d[:maxDetail], "")
+	}
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// redirect returns the URL to ask next, or "" when the redirect cannot be followed.
+func (a *answer) redirect(from string, h http.Header) string {
+	if len(a.redirects) == maxRedirects {
+		a.failure.Kind = FailureRedirectLimit
+		return ""
+	}
+	target, ok := redirectTarget(from, h.Get("Location"))
+	if !ok {
+		a.failure.Kind = FailureRedirectUnusable
+		return ""
+	}
+	a.redirects = append(a.redirects, target)
+	return target
+}
+
+// redirectTarget resolves the Location of a redirect (RFC 9110, section 10.2.2).
+// Usable is a target over http or https with a host that has a key, without
+// userinfo, which would reach logs. Its host is written as that key.
+func redirectTarget(from, location string) (string, bool) {
+	base, err := url.Parse(from)
+	if err != nil || location == "" {
+		return "", false
+	}
+	u, err := base.Parse(location)
+	if err != nil || u.User != nil || u.Opaque != "" {
+		return "", false
+	}
+	origin, err := hostkey.ParseOrigin(u.Scheme, u.Host)
+	if err != nil {
+		return "", false
+	}
+	u.Host = strings.TrimPrefix(origin.String(), origin.Scheme+"://")
+	u.RawQuery = escapeQuery(u.RawQuery)
+	u.Fragment, u.RawFragment = "", ""
+	target := u.String()
+	return target, len(target) <= maxURL
+}
+
+// escapeQuery writes as %XX what cannot stand in a request line. net/url leaves
+// a query as it found it, and the 400 for a broken request line would be read as
+// no rules.
+func escapeQuery(query string) string {
+	if !strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+		return query
+	}
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c <= ' ' || c >= 0x7F {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
