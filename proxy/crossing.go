@@ -26,6 +26,7 @@ type crossing struct {
 	policy *rulings.Policy
 	rec    evidence.Crossing
 	number uint64 // E12; 0 until a record was acknowledged
+	caURL  string // told to who takes the proxy for a site (N1)
 	ended  bool   // the final record was handed to the log
 
 	watch upstreamWatch

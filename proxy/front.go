@@ -58,8 +58,9 @@ func (e *Edge) inside(w http.ResponseWriter, r *http.Request) {
 // notProxied answers a request made to the proxy as if it were a site.
 func (e *Edge) notProxied(w http.ResponseWriter, r *http.Request) {
 	x := e.newCrossing(w, r, e.opt.Evidence.Own())
+	x.caURL = e.opt.CAURL
 	x.turnAway(r, rejection{rulings.RequestInvalid, "origin-form request to the proxy port",
-		rulings.Say("This is a proxy: ask it for a full URL or by CONNECT. Its CA certificate is served by the admin listener, under /ca.pem.")})
+		rulings.Say("This is a proxy: ask it for a full URL, or for a tunnel by CONNECT.")})
 }
 
 // identify finds the session that asks, from the proxy credentials (N20). A
@@ -170,7 +171,7 @@ func asksWebsocket(r *http.Request) bool { return r.ProtoMajor == 1 && isWebsock
 // turnAway records and answers a request that cannot be ruled. Many alike from
 // one address share a record, so that nobody fills the disk this way (E13).
 func (x *crossing) turnAway(r *http.Request, rej rejection) {
-	rep := reply{Reason: rej.reason, Detail: rej.told}
+	rep := reply{Reason: rej.reason, Detail: rej.told, CAURL: x.caURL}
 	x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})
 	x.tell(&rep)
 	if !x.edge.folded.fold(x) {

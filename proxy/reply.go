@@ -29,6 +29,7 @@ type reply struct {
 	Reason  rulings.Reason
 	Detail  rulings.Words
 	RetryAt time.Time
+	CAURL   string // where the CA certificate is served; empty in most replies
 }
 
 // A problem is the body of a reply (RFC 9457).
@@ -41,13 +42,14 @@ type problem struct {
 	Whose    rulings.Whose  `json:"whose"`
 	RetryAt  string         `json:"retry_at,omitempty"`
 	Crossing string         `json:"crossing,omitempty"`
+	CA       string         `json:"ca,omitempty"`
 }
 
 // refuse records a ruling that refuses and returns what the agent is told. The
 // record is on disk, or owed, before the answer goes out (E45).
 func (x *crossing) refuse(r *http.Request, ruling rulings.Ruling) *http.Response {
 	x.setRefusal(ruling)
-	return x.answer(r, reply{ruling.Reason, ruling.Told, ruling.RetryAt}, evidence.Refused)
+	return x.answer(r, reply{Reason: ruling.Reason, Detail: ruling.Told, RetryAt: ruling.RetryAt}, evidence.Refused)
 }
 
 func (x *crossing) setRefusal(ruling rulings.Ruling) {
@@ -113,7 +115,7 @@ func retryAfter(at time.Time) string {
 func (rep reply) problem(crossing string) problem {
 	facts := rep.Reason.Facts()
 	p := problem{Type: RefusalDocs + string(rep.Reason) + ".md", Title: facts.Title, Status: facts.Status, Detail: rep.Detail.String(),
-		Reason: rep.Reason, Whose: facts.Whose, Crossing: crossing}
+		Reason: rep.Reason, Whose: facts.Whose, Crossing: crossing, CA: rep.CAURL}
 	if !rep.RetryAt.IsZero() {
 		p.RetryAt = rep.RetryAt.UTC().Format(time.RFC3339)
 	}
@@ -126,7 +128,8 @@ var problemPage = template.Must(template.New("problem").Parse(`<!doctype html>
 <h1 style="font-size:1.3rem">{{.Title}}</h1>
 <p>{{.Detail}}</p>
 <dl><dt>Reason</dt><dd><code>{{.Reason}}</code> (status {{.Status}})</dd><dt>Whose term</dt><dd>{{.Whose}}</dd>
-{{with .RetryAt}}<dt>Ask again after</dt><dd>{{.}}</dd>{{end}}{{with .Crossing}}<dt>Record</dt><dd>{{.}}</dd>{{end}}</dl>
+{{with .RetryAt}}<dt>Ask again after</dt><dd>{{.}}</dd>{{end}}{{with .Crossing}}<dt>Record</dt><dd>{{.}}</dd>{{end}}
+{{with .CA}}<dt>CA certificate</dt><dd>{{.}}</dd>{{end}}</dl>
 <p><a href="{{.Type}}">What this means</a></p>
 </body></html>
 `))
@@ -148,6 +151,9 @@ func (p problem) render(accept []string) (contentType string, body []byte) {
 		}
 		if p.Crossing != "" {
 			fmt.Fprintf(&b, "record: %s\n", p.Crossing)
+		}
+		if p.CA != "" {
+			fmt.Fprintf(&b, "CA certificate: %s\n", p.CA)
 		}
 		fmt.Fprintf(&b, "more: %s\n", p.Type)
 		return "text/plain; charset=utf-8", b.Bytes()
