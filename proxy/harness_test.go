@@ -51,9 +51,11 @@ type edgeSetup struct {
 	data     string // empty for a directory of its own
 	options  func(*Options)
 	upstream func(*UpstreamOptions)
+	evidence func(*evidence.Options)
+	edge     func(*Edge) // before it serves
 }
 
-// allowAllRobots is the policy of most tests: origins live on loopback.
+// loopbackPolicy is the policy of most tests: origins live on loopback.
 func loopbackPolicy() rulings.PolicyFile {
 	return rulings.PolicyFile{AllowPrivate: []string{"127.0.0.0/8", "::1/128", "localhost"}}
 }
@@ -76,7 +78,11 @@ func startEdge(t *testing.T, s edgeSetup) *testEdge {
 		current = func() *rulings.Policy { return nil }
 	}
 	id := evidence.NewEdgeID(time.Now())
-	store, err := evidence.Open(data, evidence.Options{EdgeID: id, Version: "test"})
+	eo := evidence.Options{EdgeID: id, Version: "test"}
+	if s.evidence != nil {
+		s.evidence(&eo)
+	}
+	store, err := evidence.Open(data, eo)
 	must(t, err)
 	uo := UpstreamOptions{Policy: current, CAFile: originCAFile(t)}
 	if s.upstream != nil {
@@ -96,6 +102,9 @@ func startEdge(t *testing.T, s edgeSetup) *testEdge {
 	}
 	e, err := New(o)
 	must(t, err)
+	if s.edge != nil {
+		s.edge(e)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	served := make(chan error, 1)
@@ -272,41 +281,6 @@ func startOrigin(t *testing.T, robots string, plain bool, h http.HandlerFunc) *o
 	return o
 }
 
-// rawOrigin serves each connection by serve, which gets the connection's number
-// from 0; robots.txt is 404 and does not count. Requests are read whole by a
-// reader serve may go on with.
-func rawOrigin(t *testing.T, answer func(c net.Conn, br *bufio.Reader, n int64)) (addr string, count *atomic.Int64) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { l.Close() })
-	count = new(atomic.Int64)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				br := bufio.NewReader(c)
-				for {
-					req, err := http.ReadRequest(br)
-					if err != nil {
-						return
-					}
-					if req.URL.Path == "/robots.txt" {
-						io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-						return
-					}
-					answer(c, br, count.Add(1))
-				}
-			}()
-		}
-	}()
-	return l.Addr().String(), count
-}
-
 var testCA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -342,7 +316,7 @@ func originLeaf(t testing.TB, edit ...func(*x509.Certificate)) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		DNSNames: []string{"localhost", "*.test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, f := range edit {
 		f(tmpl)
 	}
