@@ -148,6 +148,8 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 		x.rec.URL = ""
 		return &rejection{rulings.TargetTooLong, fmt.Sprintf("a target of %d octets", len(asWritten)),
 			rulings.Say("The request target has more than % octets.", rulings.Number(maxTargetBytes))}
+	case r.Method == http.MethodConnect: // goproxy would open a tunnel of its own
+		return &rejection{rulings.RequestInvalid, "CONNECT inside a tunnel", rulings.Say("A tunnel cannot be opened inside a tunnel.")}
 	case r.URL.User != nil || strings.Contains(authority, "@"):
 		return &rejection{rulings.RequestInvalid, "userinfo in the target", rulings.Say("A user name or password in the URL is not accepted.")}
 	case scheme != "http" && scheme != "https":
