@@ -60,6 +60,11 @@ func loopbackPolicy() rulings.PolicyFile {
 	return rulings.PolicyFile{AllowPrivate: []string{"127.0.0.0/8", "::1/128", "localhost"}}
 }
 
+// policyAllowing is a policy that lets through just these private hosts and prefixes.
+func policyAllowing(private ...string) rulings.PolicyFile {
+	return rulings.PolicyFile{AllowPrivate: append([]string{}, private...)}
+}
+
 func startEdge(t *testing.T, s edgeSetup) *testEdge {
 	t.Helper()
 	data := s.data

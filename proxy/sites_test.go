@@ -270,3 +270,22 @@ func reasonOf(resp *http.Response) string {
 	_, details, _ := strings.Cut(resp.Header.Get("Proxy-Status"), "details=")
 	return strings.Trim(details, `"`)
 }
+
+// startSite6 is an answering site over TLS on the IPv6 loopback address.
+func startSite6(t *testing.T, octets string) (addr string) {
+	t.Helper()
+	l, err := tls.Listen("tcp", "[::1]:0", &tls.Config{Certificates: []tls.Certificate{originLeaf(t)}})
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	s := &site{}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(c, func(v *visit) { v.say(octets) })
+		}
+	}()
+	return l.Addr().String()
+}
