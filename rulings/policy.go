@@ -81,7 +81,7 @@ func NewPolicy(f PolicyFile) (*Policy, []Fault) {
 	fault := func(key, format string, args ...any) {
 		faults = append(faults, Fault{key, fmt.Sprintf(format, args...)})
 	}
-	p := &Policy{Purposes: []string{"ai-input"}, Identity: Identity{Tokens: f.Identity.ProductToken, UserAgent: UserAgentMode(f.Identity.UserAgent), Contact: f.Identity.Contact}}
+	p := &Policy{Purposes: []string{"ai-input"}, Identity: Identity{Tokens: slices.Clone(f.Identity.ProductToken), UserAgent: UserAgentMode(f.Identity.UserAgent), Contact: f.Identity.Contact}}
 	if len(p.Identity.Tokens) == 0 {
 		p.Identity.Tokens = []string{"wayleave"}
 	}
@@ -139,6 +139,9 @@ func (p *Policy) allowPrivate(s string) error {
 		prefix, err := netip.ParsePrefix(s)
 		if err != nil {
 			return fmt.Errorf("%q is no CIDR prefix", s)
+		}
+		if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96) // judged as IPv4 (N18)
 		}
 		p.prefixes = append(p.prefixes, prefix.Masked())
 		return nil
