@@ -1,0 +1,143 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/proxy"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// An authMode is who may use the proxy (N20).
+type authMode string
+
+const (
+	authOpen  authMode = "open"  // anybody who reaches the listener; the user name is a session id
+	authToken authMode = "token" // only with credentials that were issued
+)
+
+// A config is what holds after defaults, file, environment and flags. It never
+// changes after load; a reload makes a new one.
+type config struct {
+	file    string              // the file it was read from; empty for none
+	written map[string][]string // what was written for each key, for telling what a reload would change
+
+	listen       string // host:port
+	adminListen  string // host:port
+	openMetrics  bool
+	data         string // absolute
+	auth         authMode
+	connectPorts *proxy.PortSet
+
+	caFile        string // absolute; empty for none
+	upstreamProxy secretURL
+	headTimeout   time.Duration
+	shutdownGrace time.Duration
+
+	sessionIdle time.Duration
+	appendWait  time.Duration
+	secretNames []string
+	secretPaths []string
+
+	policyFile rulings.PolicyFile
+	policyAt   map[string]position // where each key and item of the policy was written
+
+	// policy is the effective policy. It is nil when the section policy does not
+	// load; then policyFaults says why, and the edge refuses everything (O3).
+	policy       *rulings.Policy
+	policyFaults faults
+}
+
+// A configKey is one key of the configuration. The table below is the only list
+// of them: it drives the file's reader, the environment, the defaults and the
+// help text, and the documentation is tested against it.
+type configKey struct {
+	name string
+	form form
+	def  string // as it would be written in the environment; empty for none
+	doc  string
+	set  func(c *config, values []string) error // values are whole lists; one value for a scalar
+}
+
+// configKeys are all keys, in the order of the documentation (A20).
+var configKeys = []configKey{
+	{"listen", formText, "127.0.0.1:3128", "where agents connect, host:port; port 0 takes a free one",
+		func(c *config, v []string) error { return setAddress(&c.listen, v[0]) }},
+	{"admin.listen", formText, "127.0.0.1:3129", "where the admin API listens, host:port; port 0 takes a free one",
+		func(c *config, v []string) error { return setAddress(&c.adminListen, v[0]) }},
+	{"admin.open_metrics", formBool, "false", "serve /metrics without the admin token",
+		func(c *config, v []string) error { return setBool(&c.openMetrics, v[0]) }},
+	{"data", formPath, "", "the data directory; by default $XDG_STATE_HOME/wayleave",
+		func(c *config, v []string) error { return setPath(&c.data, v[0]) }},
+	{"auth", formText, "open", "open: any session name is taken (loopback listeners only); token: issued credentials are needed",
+		func(c *config, v []string) error { return setAuth(&c.auth, v[0]) }},
+	{"connect_ports", formPorts, "443,80,8443,8080", `ports that CONNECT may ask for; ports and ranges such as "9000-9999"`,
+		func(c *config, v []string) error { return setPorts(&c.connectPorts, v) }},
+	{"upstream.ca_file", formPath, "", "a PEM file of roots trusted beside the system's",
+		func(c *config, v []string) error { return setCAFile(&c.caFile, v[0]) }},
+	{"upstream.proxy", formText, "", "the URL of a proxy that all requests go through",
+		func(c *config, v []string) error { return setProxyURL(&c.upstreamProxy, v[0]) }},
+	{"upstream.head_timeout", formDuration, "30s", "how long a source may take to begin its answer",
+		func(c *config, v []string) error { return setDuration(&c.headTimeout, v[0], time.Millisecond) }},
+	{"shutdown_grace", formDuration, "30s", "how long exchanges may go on after SIGTERM",
+		func(c *config, v []string) error { return setDuration(&c.shutdownGrace, v[0], 0) }},
+	{"evidence.session_idle", formDuration, "30m", "a session's log is closed after so long without a crossing",
+		func(c *config, v []string) error { return setDuration(&c.sessionIdle, v[0], time.Millisecond) }},
+	{"evidence.append_wait", formDuration, "10s", "how long an answer waits for its record to be on disk",
+		func(c *config, v []string) error { return setDuration(&c.appendWait, v[0], time.Millisecond) }},
+	{"evidence.secret_names", formList, "", "further names whose values are replaced in recorded URLs",
+		func(c *config, v []string) error { return setSecretNames(&c.secretNames, v) }},
+	{"evidence.secret_paths", formList, "", "host/path patterns whose segments marked * are replaced in recorded URLs",
+		func(c *config, v []string) error { return setSecretPaths(&c.secretPaths, v) }},
+	{"policy.allow_private", formList, "", "hosts and CIDR prefixes that may be reached though they are not public",
+		func(c *config, v []string) error { c.policyFile.AllowPrivate = v; return nil }},
+	{"policy.services", formHosts, "", "hosts that are not sources: no source terms are ruled for them",
+		func(c *config, v []string) error { c.policyFile.Services = v; return nil }},
+	{"policy.tunnels", formList, "", "hosts that are passed through unread; each must be covered by policy.services",
+		func(c *config, v []string) error { c.policyFile.Tunnels = v; return nil }},
+	{"policy.identity.product_token", formOneOrMany, "wayleave", "names ruled for in robots.txt; the first is the edge's own",
+		func(c *config, v []string) error { return setFilled(&c.policyFile.Identity.ProductToken, v) }},
+	{"policy.identity.user_agent", formText, "append", "what becomes of the agent's User-Agent at sources: keep, append or replace",
+		func(c *config, v []string) error { c.policyFile.Identity.UserAgent = v[0]; return nil }},
+	{"policy.identity.contact", formText, "", "URL or mail address added to the edge's part of User-Agent",
+		func(c *config, v []string) error { c.policyFile.Identity.Contact = v[0]; return nil }},
+}
+
+// findKey returns the key with the given name, nil when there is none.
+func findKey(name string) *configKey {
+	for i := range configKeys {
+		if configKeys[i].name == name {
+			return &configKeys[i]
+		}
+	}
+	return nil
+}
+
+// isSection reports whether name is a mapping that holds keys, such as "policy".
+func isSection(name string) bool {
+	for _, k := range configKeys {
+		if strings.HasPrefix(k.name, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// inPolicy reports whether a fault under key leaves the edge without a policy
+// (O3) and not without a configuration.
+func inPolicy(key string) bool { return key == "policy" || strings.HasPrefix(key, "policy.") }
+
+// variable returns the name of the environment variable of k (A20).
+func (k *configKey) variable() string {
+	return "WAYLEAVE_" + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+}
+
+// list reports whether k takes more than one value, parted by commas in the
+// environment.
+func (k *configKey) list() bool {
+	switch k.form {
+	case formList, formPorts, formHosts, formOneOrMany:
+		return true
+	}
+	return false
+}

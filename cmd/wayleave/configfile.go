@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxConfig bounds a configuration file; the largest sensible one is far smaller.
+const maxConfig = 1 << 20
+
+// A setting is one key's value as the file, the environment or a flag has it.
+type setting struct {
+	key   *configKey
+	at    position
+	items []item // exactly one for a scalar
+	lone  bool   // a list's one item, written without brackets
+}
+
+// An item is one value of a setting and where it stands.
+type item struct {
+	text string
+	at   position
+}
+
+// parseConfig reads the text of a configuration file strictly (A20, O2): it
+// returns every setting that is written as its key wants it and every fault of
+// form. Whether the values make sense is judged when they are applied. It never
+// guesses: no value is trimmed, converted or dropped without a fault.
+func parseConfig(name string, text []byte) ([]setting, faults) {
+	r := &fileReader{name: name, seen: map[string]int{}}
+	root, ok := r.document(text)
+	if ok && root != nil {
+		r.mapping(root, "")
+	}
+	r.faults.sort()
+	return r.settings, r.faults
+}
+
+// A fileReader walks one document.
+type fileReader struct {
+	name     string
+	seen     map[string]int // line of each key met so far
+	settings []setting
+	faults   faults
+}
+
+func (r *fileReader) fault(line int, key, format string, args ...any) {
+	if quoted := strconv.Quote(key); quoted != `"`+key+`"` {
+		key = quoted // it would break the fault's line, or look like another key
+	}
+	r.faults = append(r.faults, fault{position{r.name, line}, key, fmt.Sprintf(format, args...)})
+}
+
+// yamlLine finds the line in the YAML reader's own error texts.
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+
+// document returns the root mapping, nil for an empty file.
+func (r *fileReader) document(text []byte) (*yaml.Node, bool) {
+	if len(text) > maxConfig {
+		r.fault(1, "", "is larger than %d bytes", maxConfig)
+		return nil, false
+	}
+	var doc, next yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, true
+	case err != nil:
+		r.syntax(err)
+		return nil, false
+	}
+	if err := dec.Decode(&next); err == nil {
+		r.fault(next.Line, "", "a second document begins here; use one")
+		return nil, false
+	} else if !errors.Is(err, io.EOF) {
+		r.syntax(err)
+		return nil, false
+	}
+	root := resolve(doc.Content[0])
+	if isNull(root) {
+		return nil, true
+	}
+	if root.Kind != yaml.MappingNode {
+		r.fault(root.Line, "", "is no mapping of keys to values")
+		return nil, false
+	}
+	return root, true
+}
+
+func (r *fileReader) syntax(err error) {
+	line, problem := 1, err.Error()
+	if m := yamlLine.FindStringSubmatch(problem); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		line, problem = max(line, 1), m[2]
+	}
+	r.fault(line, "", "is no YAML: %s", problem)
+}
+
+// mapping reads the keys of a section. Every level of known sections is finite,
+// so an alias that leads back to its own parent ends as an unknown key.
+func (r *fileReader) mapping(n *yaml.Node, section string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], resolve(n.Content[i+1])
+		path := join(section, k.Value)
+		if first, twice := r.seen[path]; twice {
+			r.fault(k.Line, path, "given twice; it stands in line %d already", first)
+			continue
+		}
+		r.seen[path] = k.Line
+		key := findKey(path)
+		switch {
+		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" || strings.Contains(k.Value, "."):
+			r.fault(k.Line, path, "%s", r.notAKey(k.Value, section))
+		case key != nil:
+			r.value(key, v, k.Line)
+		case isSection(path):
+			r.section(v, path, k.Line)
+		default:
+			r.fault(k.Line, path, "%s", unknownKey(k.Value, knownUnder(section)))
+		}
+	}
+}
+
+// notAKey explains a key that cannot be one of ours, dotted ones in particular:
+// the documentation writes them so, but the file nests them.
+func (r *fileReader) notAKey(name, section string) string {
+	if findKey(join(section, name)) != nil {
+		return "unknown key; in the file dotted keys are nested, such as admin: {listen: 127.0.0.1:3129}"
+	}
+	return unknownKey(name, knownUnder(section))
+}
+
+// section reads a mapping. One without content is one without keys: everything
+// under it may have been commented out.
+func (r *fileReader) section(v *yaml.Node, path string, line int) {
+	switch {
+	case v.Kind == yaml.MappingNode:
+		r.mapping(v, path)
+	case !isNull(v):
+		r.fault(line, path, "is no mapping; known under it: %s", strings.Join(knownUnder(path), ", "))
+	}
+}
+
+// value reads the value of key, whose name stands in the given line.
+func (r *fileReader) value(key *configKey, v *yaml.Node, line int) {
+	s := setting{key: key, at: position{r.name, line}}
+	if isNull(v) {
+		r.fault(line, key.name, "has no value; leave the key out for the default")
+		return
+	}
+	if key.list() && v.Kind == yaml.SequenceNode {
+		before := len(r.faults)
+		for i, child := range v.Content {
+			it, ok := r.item(key, resolve(child), fmt.Sprintf("%s[%d]", key.name, i))
+			if ok {
+				s.items = append(s.items, it)
+			}
+		}
+		if len(r.faults) > before {
+			return
+		}
+	} else if it, ok := r.scalar(key, v, line); ok {
+		s.items, s.lone = []item{it}, true
+	} else {
+		return
+	}
+	r.settings = append(r.settings, s)
+}
+
+func join(section, name string) string {
+	if section == "" {
+		return name
+	}
+	return section + "." + name
+}
+
+// knownUnder returns the names that may stand in a section, "" for the file.
+func knownUnder(section string) []string {
+	var names []string
+	for _, k := range configKeys {
+		rest, ok := strings.CutPrefix(k.name, join(section, ""))
+		if section == "" {
+			rest, ok = k.name, true
+		}
+		if !ok {
+			continue
+		}
+		name, _, _ := strings.Cut(rest, ".")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// A source is everything a configuration is made from. It is kept, so that a
+// reload reads the same places again.
+type source struct {
+	file   string              // path of the file; empty for none
+	getenv func(string) string // an empty variable counts as not set
+	flags  map[string]string   // values of flags that were given, by key
+	read   func(string) ([]byte, error)
+}
+
+// load makes a configuration: flags win over the environment, that over the
+// file, that over the defaults (A20). The error is faults when anything outside
+// the section policy is wrong. A policy that does not load is no error: the
+// configuration then holds no policy and says why (O3).
+func (s source) load() (*config, error) {
+	c := newConfig(s.file)
+	all := c.apply(s.defaults())
+	fromFile, found := s.fileSettings()
+	all = append(all, found...)
+	all = append(all, c.apply(fromFile)...)
+	all = append(all, c.apply(s.envSettings())...)
+	all = append(all, c.apply(s.flagSettings())...)
+	all = append(all, c.checkPolicy()...)
+	all.sort()
+	policy, rest := all.split()
+	if len(rest) > 0 {
+		return nil, all
+	}
+	if c.policyFaults = policy; len(policy) > 0 {
+		c.policy = nil
+	}
+	return c, nil
+}
+
+func newConfig(file string) *config {
+	return &config{file: file, written: map[string][]string{}, policyAt: map[string]position{}}
+}
+
+func (s source) fileSettings() ([]setting, faults) {
+	if s.file == "" {
+		return nil, nil
+	}
+	text, err := s.read(s.file)
+	if err != nil {
+		return nil, faults{{position{source: s.file}, "", "cannot be read: " + reason(err)}}
+	}
+	return parseConfig(s.file, text)
+}
+
+// reason is what the system says of a failed file operation, without repeating
+// the path.
+func reason(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+func (s source) defaults() []setting {
+	var out []setting
+	for i := range configKeys {
+		k := &configKeys[i]
+		def := k.def
+		if k.name == "data" {
+			def = defaultData(s.getenv)
+		}
+		if def != "" {
+			out = append(out, k.written(def, position{source: "default"}))
+		}
+	}
+	return out
+}
+
+func (s source) envSettings() []setting {
+	var out []setting
+	for i := range configKeys {
+		k := &configKeys[i]
+		if v := s.getenv(k.variable()); v != "" {
+			out = append(out, k.written(v, position{source: k.variable()}))
+		}
+	}
+	return out
+}
+
+func (s source) flagSettings() []setting {
+	var out []setting
+	for i := range configKeys {
+		k := &configKeys[i]
+		if v, given := s.flags[k.name]; given {
+			out = append(out, k.written(v, position{source: "command line"}))
+		}
+	}
+	return out
+}
+
+// written makes a setting of a value in the environment's form: a list is
+// parted by commas, and blanks round them do not count.
+func (k *configKey) written(v string, at position) setting {
+	s := setting{key: k, at: at}
+	if !k.list() {
+		s.items = []item{{v, at}}
+		return s
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		s.items = append(s.items, item{strings.TrimSpace(part), at})
+	}
+	return s
+}
+
+// defaultData is the data directory where none is named: the XDG base directory
+// specification says where state belongs and what holds without the variable.
+func defaultData(getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "wayleave")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "wayleave")
+	}
+	return "/var/lib/wayleave"
+}
+
+// apply sets each setting and returns the faults of values.
+func (c *config) apply(settings []setting) faults {
+	var found faults
+	for _, s := range settings {
+		values := make([]string, len(s.items))
+		for i, it := range s.items {
+			values[i] = it.text
+		}
+		c.remember(s, values)
+		for _, err := range each(s.key.set(c, values)) {
+			f := fault{s.at, s.key.name, err.Error()}
+			var one *itemError
+			if errors.As(err, &one) {
+				f.at, f.key = s.items[one.index].at, fmt.Sprintf("%s[%d]", s.key.name, one.index)
+			}
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// each parts what errors.Join joined.
+func each(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// remember keeps what was written for a key, and of a policy key where each item
+// stands, in place of what an earlier layer had.
+func (c *config) remember(s setting, values []string) {
+	c.written[s.key.name] = values
+	if !inPolicy(s.key.name) {
+		return
+	}
+	maps.DeleteFunc(c.policyAt, func(k string, _ position) bool {
+		return k == s.key.name || strings.HasPrefix(k, s.key.name+"[")
+	})
+	c.policyAt[s.key.name] = s.at
+	for i, it := range s.items {
+		if s.lone {
+			break // known by the key alone
+		}
+		c.policyAt[fmt.Sprintf("%s[%d]", s.key.name, i)] = it.at
+	}
+}
+
+// checkPolicy makes the effective policy. What is judged is the section as all
+// layers together make it, since a tunnel listed by one may be covered by a
+// service of another.
+func (c *config) checkPolicy() faults {
+	policy, problems := rulings.NewPolicy(c.policyFile)
+	c.policy = policy
+	var found faults
+	for _, p := range problems {
+		key := "policy." + p.Key
+		at, ok := c.policyAt[key]
+		if !ok {
+			key, _, _ = strings.Cut(key, "[")
+			at = c.policyAt[key]
+		}
+		found = append(found, fault{at, key, p.Problem})
+	}
+	return found
+}
