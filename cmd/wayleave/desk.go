@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/admin"
+	"github.com/wayleave/wayleave/proxy"
+)
+
+// Limits of the admin listener. Answers may be streams, so writing has none.
+const (
+	deskHeaderWait = 10 * time.Second
+	deskIdle       = 90 * time.Second
+)
+
+// desk makes the server of the admin API.
+func (e *edge) desk() (*http.Server, error) {
+	token, err := admin.LoadToken(tokenFile(e.cfg.data))
+	if err != nil {
+		return nil, err
+	}
+	o := admin.Options{
+		Token: token, Index: e.index, Status: e.status, Ready: e.ready, Explain: e.explain, Object: e.book.Object,
+		CA: e.authority.PEM(), Gatherer: e.metrics, OpenMetrics: e.cfg.openMetrics, Via: proxy.Pseudonym(e.id), Logger: e.log,
+	}
+	if host, _, err := net.SplitHostPort(e.cfg.adminListen); err == nil && host != "" {
+		o.Names = []string{host}
+	}
+	if e.credentials != nil {
+		o.Issue = e.credentials.Issue
+	}
+	handler, err := admin.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: deskHeaderWait, IdleTimeout: deskIdle,
+		ErrorLog: slog.NewLogLogger(e.log.Handler(), slog.LevelDebug),
+	}, nil
+}
+
+// status is how the edge does right now (A5).
+func (e *edge) status() admin.Status {
+	owing := each(e.store.Healthy()) // one error for each log
+	s := admin.Status{
+		Edge: e.id, Version: version(), Started: e.started, Execution: execution,
+		Listen:   admin.Listen{Proxy: e.at.Proxy, Admin: e.at.Admin},
+		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing)},
+		Stores:   []admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}},
+	}
+	if policy := e.policy.Load(); policy != nil {
+		s.PolicyDigest = policy.Digest().String()
+	} else {
+		s.PolicyUnavailable = errNoPolicy.Error()
+	}
+	return s
+}
+
+// What keeps an edge from being ready.
+var (
+	errNotServing = errors.New("the listeners are not open")
+	errNoPolicy   = errors.New("the policy does not load")
+)
+
+// ready is nil while the edge serves, its policy loads and no log owes evidence
+// (N25, O3, E30).
+func (e *edge) ready() error {
+	switch {
+	case !e.serving.Load():
+		return errNotServing
+	case e.policy.Load() == nil:
+		return errNoPolicy
+	}
+	return e.store.Healthy()
+}
+
+// issueAt asks a running edge for a session's token. Under auth: open there is
+// none to have, which is no error.
+func issueAt(ctx context.Context, found ready, session string) (secret, error) {
+	token, err := os.ReadFile(found.Token)
+	if err != nil {
+		return "", fmt.Errorf("reading the admin token: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	question, err := json.Marshal(map[string]string{"session": session})
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+reachable(found.Admin)+"/v1/sessions", bytes.NewReader(question))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := direct.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("asking the edge for a token: %w", err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusCreated:
+		var issued struct {
+			Token secret `json:"token"`
+		}
+		err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&issued)
+		return issued.Token, err
+	case http.StatusConflict, http.StatusForbidden:
+		return "", nil
+	}
+	return "", fmt.Errorf("asking the edge for a token: %s", resp.Status)
+}
