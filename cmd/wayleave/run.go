@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wayleave/wayleave/certs"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	configFlags
+	session     string
+	asJSON      bool
+	summaryFile string
+}
+
+func (c *cli) runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Run a command whose requests go through an edge",
+		Long: `Runs COMMAND with the environment of 'wayleave env' and exits as it did (128+n
+when signal n ended it). It uses the edge that is running on the data directory,
+with that edge's own configuration, or starts one of its own on free ports for as
+long as COMMAND runs. At the end one line on stderr sums up what happened.
+
+When COMMAND exited 0 but an edge of its own still owes evidence, the exit code
+is 3.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("run wants a command, such as: wayleave run -- curl https://example.com/"))
+			}
+			return nil
+		},
+		RunE: action(func(cmd *cobra.Command, args []string) error { return c.runAgent(cmd, o, args) }),
+	}
+	cmd.Flags().SetInterspersed(false) // what follows the command's name is the command's own
+	o.add(cmd)
+	cmd.Flags().StringVar(&o.session, "session", "", "the session's id; made up when left out")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "sum up as JSON")
+	cmd.Flags().StringVar(&o.summaryFile, "summary-file", "", "also write the summary there, as JSON")
+	return cmd
+}
+
+// runAgent is the whole of a run: an edge, a child, a summary, an exit code.
+func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
+	session, err := sessionID(o.session, "run")
+	if err != nil {
+		return err
+	}
+	cfg, err := c.config(cmd, o.configFlags)
+	if err != nil {
+		return err
+	}
+	access, err := c.reachEdge(cmd.Context(), cfg, session)
+	if err != nil {
+		return err
+	}
+	signals := relaySignals(syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signals.stop()
+	code, err := c.runChild(args, access.env, signals)
+	owed := access.close(signals)
+	if err != nil {
+		return err
+	}
+	if err := c.sumUp(cfg, session, o); err != nil {
+		fmt.Fprintf(c.stderr, "wayleave: the summary could not be made: %v\n", err)
+		owed = errors.Join(owed, err)
+	}
+	if code == 0 && owed != nil {
+		return &exitError{exitUnknown, owed}
+	}
+	if code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// An edgeAccess is an edge that a run goes through.
+type edgeAccess struct {
+	env   clientEnv
+	close func(relay) error // ends the edge when it is the run's own; what it still owes is the error
+}
+
+// reachEdge finds the running edge of the data directory or starts one.
+func (c *cli) reachEdge(ctx context.Context, cfg *config, session string) (edgeAccess, error) {
+	found, running, err := runningEdge(cfg.data)
+	if err != nil {
+		return edgeAccess{}, err
+	}
+	if running {
+		return c.useEdge(ctx, cfg, found, session)
+	}
+	own := *cfg
+	own.listen, own.adminListen = "127.0.0.1:0", "127.0.0.1:0"
+	e, err := startEdge(ctx, &own, edgeOptions{log: c.quietLogger(), systemRoots: c.getenv("SSL_CERT_FILE"), unlisted: true})
+	if err != nil {
+		return edgeAccess{}, fmt.Errorf("the edge does not start: %w", err)
+	}
+	token, err := credential(cfg, session)
+	if err != nil {
+		return edgeAccess{}, errors.Join(err, e.close(ctx))
+	}
+	fmt.Fprintf(c.stderr, "wayleave: edge on %s, execution %s, session %s\n", e.at.Proxy, execution, session)
+	return edgeAccess{clientEnv{proxyURL(e.at.Proxy, session, token), e.authority.BundleFile(), e.authority.P12File()},
+		func(signals relay) error { return e.stop(ctx, signals) }}, nil
+}
+
+// useEdge goes through an edge that somebody else runs.
+func (c *cli) useEdge(ctx context.Context, cfg *config, found ready, session string) (edgeAccess, error) {
+	token, err := issueAt(ctx, found, session)
+	if err != nil {
+		return edgeAccess{}, err
+	}
+	ca, err := certs.Open(caDir(cfg.data), c.caOptions(cfg))
+	if err != nil {
+		return edgeAccess{}, err
+	}
+	address := reachable(found.Proxy)
+	fmt.Fprintf(c.stderr, "wayleave: running edge on %s, with its own configuration, session %s\n", address, session)
+	env := clientEnv{proxyURL(address, session, token), ca.BundleFile(), ca.P12File()}
+	return edgeAccess{env, func(relay) error { return stillRuns(cfg.data, found) }}, nil
+}
+
+// stillRuns tells a run whose edge went away: then its log may end before the
+// command did, and what it lacks did not just not happen.
+func stillRuns(data string, used ready) error {
+	found, running, err := runningEdge(data)
+	if err == nil && (!running || found != used) {
+		err = errors.New("the edge ended while the command ran, so the summary may not be whole")
+	}
+	return err
+}
+
+// quietLogger is the process log of an edge inside another command: what needs
+// attention, beside the command's own output.
+func (c *cli) quietLogger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// runChild runs the command to its end and returns the code to exit with.
+func (c *cli) runChild(args []string, env clientEnv, signals relay) (code int, err error) {
+	child := exec.Command(args[0], args[1:]...)
+	child.Stdin, child.Stdout, child.Stderr = c.stdin, c.stdout, c.stderr
+	child.Env = os.Environ()
+	for _, v := range env.variables(c.getenv("JAVA_TOOL_OPTIONS")) {
+		child.Env = append(child.Env, v.name+"="+v.value)
+	}
+	if err := child.Start(); err != nil {
+		return 0, &exitError{startCode(err), err}
+	}
+	signals.during(func() { err = child.Wait() }, func(s os.Signal) {
+		if !fromTerminal(s) {
+			_ = child.Process.Signal(s) // one that has ended needs no signal
+		}
+	})
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("waiting for %s: %w", args[0], err)
+	}
+	return exitCode(child.ProcessState), nil
+}
+
+// startCode is what shells exit with for a command that is not there or cannot
+// be run.
+func startCode(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return 127
+	}
+	return 126
+}
