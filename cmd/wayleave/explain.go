@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/wayleave/wayleave/admin"
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/proxy"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/terms"
+)
+
+// An explainer answers what the ruling on a URL would be, from the same book,
+// policy and decision that rule a crossing (A11). It never asks for the page.
+type explainer struct {
+	book   *terms.Book
+	policy func() *rulings.Policy
+	ports  *proxy.PortSet
+}
+
+func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
+	return explainer{e.book, e.policy.Load, e.cfg.connectPorts}.explain(ctx, r)
+}
+
+// explainGet is the question about a plain GET of url, fetching what terms it needs.
+func explainGet(url string) admin.ExplainRequest {
+	return admin.ExplainRequest{URL: url, Method: "GET", Fetch: true}
+}
+
+// explain rules r.URL now. It never errs: a URL that cannot be understood is
+// refused as the edge would refuse it.
+func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
+	policy, purposes := x.policy(), r.Purposes
+	if len(purposes) == 0 && policy != nil {
+		purposes = policy.Purposes
+	}
+	origin, target, err := splitURL(r.URL)
+	if err != nil {
+		return explanation(purposes, refusal(rulings.RequestInvalid, err.Error()), rulings.Terms{}), nil
+	}
+	if origin.Scheme == "https" && policy != nil && !x.ports.Has(origin.Port) {
+		// An https URL is asked for through CONNECT, whose port is judged first (N2).
+		ruling := refusal(rulings.TunnelNotListed, fmt.Sprintf("port %d is not in connect_ports", origin.Port))
+		return explanation(purposes, ruling, rulings.Terms{}), nil
+	}
+	req := rulings.Request{Method: r.Method, Origin: origin, Target: target, UserAgent: r.Headers.Get("User-Agent")}
+	known, held := x.terms(ctx, req, policy, r.Fetch)
+	if !held {
+		return unheld(purposes, origin), nil
+	}
+	return explanation(purposes, rulings.Decide(req, known, policy), known), nil
+}
+
+// terms looks up what the decision needs, as a crossing would. held is false
+// when that would have to be asked for and fetch does not allow it.
+func (x explainer) terms(ctx context.Context, req rulings.Request, policy *rulings.Policy, fetch bool) (known rulings.Terms, held bool) {
+	if policy == nil || policy.Class(req.Origin.Host) != rulings.Source || !policy.Reachable(req.Origin) {
+		return known, true
+	}
+	if known.Robots.Exempt = x.book.Exempt(req.Origin, req.Target); known.Robots.Exempt {
+		return known, true
+	}
+	if fetch {
+		known.Robots = x.book.Robots(ctx, req.Origin)
+		return known, true
+	}
+	known.Robots, held = x.book.HeldRobots(req.Origin)
+	return known, held
+}
+
+// refusal is what the edge refuses before anything is looked up.
+func refusal(reason rulings.Reason, detail string) rulings.Ruling {
+	return rulings.Ruling{Outcome: rulings.Refuse, Reason: reason, Stage: rulings.StageBefore, Detail: detail}
+}
+
+// splitURL parts a URL into its origin and the target as written: percent
+// escapes and dot segments stay, because terms are ruled on what is sent.
+func splitURL(raw string) (hostkey.Origin, string, error) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || scheme != "http" && scheme != "https" {
+		return hostkey.Origin{}, "", fmt.Errorf("%q is no URL of http or https", raw)
+	}
+	if _, err := url.Parse(raw); err != nil {
+		return hostkey.Origin{}, "", fmt.Errorf("%q is no URL", raw)
+	}
+	rest, _, _ = strings.Cut(rest, "#") // a fragment is never sent
+	authority, target := rest, "/"
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		authority, target = rest[:i], rest[i:]
+	}
+	if strings.HasPrefix(target, "?") {
+		target = "/" + target
+	}
+	origin, err := hostkey.ParseOrigin(scheme, authority)
+	if err != nil {
+		return hostkey.Origin{}, "", fmt.Errorf("%q: %w", authority, err)
+	}
+	return origin, target, nil
+}
