@@ -3,7 +3,9 @@ package evidence
 import (
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wayleave/wayleave/rulings"
 )
@@ -52,8 +54,12 @@ func (e *encoder) member(name string) {
 	e.b = append(e.b, '"', ':')
 }
 
-// key writes the name of a member that is itself a value.
+// key writes the name of a member that is itself a value. Different names stay
+// different when they are rendered, so that none stands twice in an object.
 func (e *encoder) key(name string) {
+	if !utf8.ValidString(name) || strings.Contains(name, `\\`) {
+		name = render(name)
+	}
 	e.b = append(e.b, ',')
 	e.value(name)
 	e.b = append(e.b, ':')

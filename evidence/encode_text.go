@@ -24,9 +24,7 @@ func (e *encoder) bounded(name, v string, limit int) {
 	kept := cut(v, limit)
 	rendered := e.value(kept)
 	if rendered {
-		e.b = append(e.b, ',', '"')
-		e.b = append(e.b, name...)
-		e.b = append(e.b, `_rendered":true`...)
+		e.flag(name+"_rendered", true)
 	}
 	if len(kept) < len(v) {
 		e.number(name+"_cut", int64(len(v)))
@@ -35,6 +33,12 @@ func (e *encoder) bounded(name, v string, limit int) {
 
 // value writes v as a JSON string and reports whether it had to be rendered.
 func (e *encoder) value(v string) (rendered bool) {
+	if isPlain(v) { // as most values are
+		e.b = append(e.b, '"')
+		e.b = append(e.b, v...)
+		e.b = append(e.b, '"')
+		return false
+	}
 	if rendered = !utf8.ValidString(v); rendered {
 		v = render(v)
 	}
@@ -70,14 +74,20 @@ func (e *encoder) list(name string, list []string, limit int, redact func(string
 		rendered = e.value(kept) || rendered
 	}
 	e.closeList(p)
-	e.isTrue(name+"_rendered", rendered)
-	e.positive(name+"_cut", int64(longest))
+	if rendered {
+		e.flag(name+"_rendered", true)
+	}
+	if longest > 0 {
+		e.number(name+"_cut", int64(longest))
+	}
 	e.more(name, len(list))
 }
 
 // more writes how many items of a list of n are left out.
 func (e *encoder) more(name string, n int) {
-	e.positive(name+"_more", int64(max(0, n-e.bounds.items)))
+	if n > e.bounds.items {
+		e.number(name+"_more", int64(n-e.bounds.items))
+	}
 }
 
 // cut returns the first limit octets of v, or a little less so that no
@@ -120,6 +130,15 @@ var plain = func() (t [256]bool) {
 	}
 	return t
 }()
+
+func isPlain(v string) bool {
+	for i := range len(v) {
+		if !plain[v[i]] {
+			return false
+		}
+	}
+	return true
+}
 
 // appendString appends v, which is UTF-8, as a JSON string. Beside what RFC 8259
 // section 7 demands, NEL and the Unicode separators are escaped: some readers

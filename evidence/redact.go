@@ -51,7 +51,7 @@ func (r *Redactor) URL(raw string) string {
 
 // Text returns text with every URL in it redacted.
 func (r *Redactor) Text(text string) string {
-	if !strings.Contains(text, "//") {
+	if !strings.Contains(text, "//") || !r.suspect(text) {
 		return text
 	}
 	// A URL in a sentence ends at white space or at what encloses it. None of
@@ -68,11 +68,11 @@ func (r *Redactor) Text(text string) string {
 			word = r.URL(word)
 		}
 		b.WriteString(word)
-		if n < len(text) {
-			b.WriteByte(text[n])
-			n++
-		}
 		text = text[n:]
+		if text != "" {
+			b.WriteByte(text[0])
+			text = text[1:]
+		}
 	}
 	return b.String()
 }
