@@ -35,10 +35,10 @@ func failureOf(err error) failure {
 
 func sortFailure(err error) (rulings.Reason, rulings.Words) {
 	var (
-		dns   *net.DNSError
-		alert tls.AlertError
-		leg   *legError
+		dns *net.DNSError
+		leg *legError
 	)
+	alert, alerted := alertOf(err)
 	switch {
 	case errors.Is(err, errPrivate):
 		return rulings.PrivateAddress, rulings.Say("The address of this host is not public and the operator's policy does not list it.")
@@ -48,9 +48,9 @@ func sortFailure(err error) (rulings.Reason, rulings.Words) {
 		return rulings.DNSTimeout, rulings.Say("The host's name was not resolved in time.")
 	case errors.As(err, &dns):
 		return rulings.DNSError, rulings.Say("The host's name could not be resolved.")
-	case errors.As(err, &alert) && alert == alertCertificateRequired:
+	case alerted && alert == alertCertificateRequired:
 		return rulings.TLSAlertReceived, rulings.Say("The site demands a client certificate, which the edge cannot present.")
-	case errors.As(err, &alert):
+	case alerted:
 		return rulings.TLSAlertReceived, rulings.Say("The site ended the TLS handshake with alert %.", rulings.Number(alert))
 	case isCertificateError(err):
 		return rulings.TLSCertificateError, rulings.Say("The site's certificate is not valid for this host, so nothing was fetched.")
@@ -58,6 +58,21 @@ func sortFailure(err error) (rulings.Reason, rulings.Words) {
 		return sortLeg(leg)
 	}
 	return sortExchange(err)
+}
+
+// alertOf finds the alert by which the peer ended a handshake. crypto/tls has it
+// in an error of a type it does not export, whose text an AlertError shares.
+func alertOf(err error) (tls.AlertError, bool) {
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		return 0, false
+	}
+	for n := range 256 {
+		if a := tls.AlertError(n); a.Error() == op.Err.Error() {
+			return a, true
+		}
+	}
+	return 0, false
 }
 
 // sortLeg sorts what kept a connection from being had.

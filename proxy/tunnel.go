@@ -239,13 +239,13 @@ func (e *Edge) serverTLS() *tls.Config {
 // client closed before it asked for anything leaves no record.
 func (x *crossing) unread(c *tunnelConn, what string, err error) {
 	c.Close()
-	var alert tls.AlertError
-	if c.tunnel.clientLeft.Load() && !errors.As(err, &alert) {
+	alert, alerted := alertOf(err)
+	if c.tunnel.clientLeft.Load() && !alerted {
 		return
 	}
 	kind, detail := "client_silent", what
 	switch {
-	case errors.As(err, &alert):
+	case alerted:
 		kind, detail = string(rulings.TLSAlertReceived), fmt.Sprintf("%s: alert %d (%v)", what, uint8(alert), alert)
 	case !isTimeout(err):
 		kind, detail = string(rulings.TLSProtocolError), what+": "+err.Error()

@@ -261,8 +261,7 @@ func (o *onlyHTTP2) has(authority string) bool {
 // learn notes authority if err says so, and reports whether it did. The request
 // had not been sent then: there was no connection to send it on.
 func (o *onlyHTTP2) learn(authority string, err error) bool {
-	var alert tls.AlertError
-	if !errors.As(err, &alert) || alert != alertNoApplicationProtocol {
+	if alert, ok := alertOf(err); !ok || alert != alertNoApplicationProtocol {
 		return false
 	}
 	o.mu.Lock()
