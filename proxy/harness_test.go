@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -258,8 +259,20 @@ type origin struct {
 	probes   atomic.Int64
 }
 
+// offeringOnlyHTTP2 makes an origin turn HTTP/1.1 down in the handshake.
+func offeringOnlyHTTP2(cfg *tls.Config) {
+	none := cfg.Clone()
+	none.NextProtos = []string{"none"}
+	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if slices.Contains(hello.SupportedProtos, "h2") {
+			return nil, nil
+		}
+		return none, nil
+	}
+}
+
 // startOrigin starts an HTTPS origin (HTTP when plain) that the edge trusts.
-func startOrigin(t *testing.T, robots string, plain bool, h http.HandlerFunc) *origin {
+func startOrigin(t *testing.T, robots string, plain bool, h http.HandlerFunc, edit ...func(*tls.Config)) *origin {
 	t.Helper()
 	o := &origin{robots: robots}
 	o.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -280,6 +293,9 @@ func startOrigin(t *testing.T, robots string, plain bool, h http.HandlerFunc) *o
 	} else {
 		o.EnableHTTP2 = true
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{originLeaf(t)}}
+		for _, f := range edit {
+			f(o.TLS)
+		}
 		o.StartTLS()
 	}
 	t.Cleanup(o.Close)
