@@ -143,8 +143,8 @@ policy:
 `
 	file := filepath.Join(dir, "wayleave.yaml")
 	err := errors.Join(
-		durable.WriteFile(filepath.Join(dir, "site-ca.pem"), web.ca.pem, 0o644),
-		durable.WriteFile(file, []byte(text), 0o644),
+		durable.WriteFile(filepath.Join(dir, "site-ca.pem"), web.ca.pem, 0o600),
+		durable.WriteFile(file, []byte(text), 0o600),
 	)
 	// Whatever variables are set here, the demo is always the same.
 	return source{file: file, getenv: func(string) string { return "" }, read: os.ReadFile}, err

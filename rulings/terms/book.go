@@ -67,7 +67,7 @@ type Book struct {
 // Open returns the book kept in dir, which it makes when it is not there.
 func Open(dir string, o Options) (*Book, error) {
 	for _, sub := range []string{"objects", "origins"} {
-		if err := durable.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+		if err := durable.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("opening the book of terms: %w", err)
 		}
 	}

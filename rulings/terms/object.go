@@ -32,12 +32,12 @@ var ErrDamaged = errors.New("damaged term object")
 func (b *Book) PutObject(body []byte) (rulings.Digest, error) {
 	d := rulings.Digest(sha256.Sum256(body))
 	path := b.objectPath(d)
-	err := durable.WriteNew(path, body, 0o644)
+	err := durable.WriteNew(path, body, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		err = sameObject(path, body)
 	}
 	if errors.Is(err, ErrDamaged) {
-		err = durable.WriteFile(path, body, 0o644)
+		err = durable.WriteFile(path, body, 0o600)
 	}
 	if err != nil {
 		return rulings.Digest{}, fmt.Errorf("keeping a term object: %w", err)

@@ -108,7 +108,7 @@ func (b *Book) saveLocked(e *entry, k *known) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(b.originPath(e.origin), data, 0o644)
+	return durable.WriteFile(b.originPath(e.origin), data, 0o600)
 }
 
 // lockOrigins keeps other processes from replacing files of origins/ between
