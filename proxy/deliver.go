@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
 )
@@ -40,7 +42,7 @@ func (x *crossing) deliver(r *http.Request, resp *http.Response) *http.Response 
 	}
 	x.open(r.Context())
 	body := &flowingBody{x: x, resp: resp, src: resp.Body, ctx: r.Context()}
-	x.pass(resp)
+	x.pass(r, resp)
 	resp.Body = body
 	return resp
 }
@@ -62,14 +64,25 @@ func (x *crossing) describe(resp *http.Response) {
 }
 
 // pass turns the origin's head into the client's.
-func (x *crossing) pass(resp *http.Response) { resp.Header = x.edge.responseFields(resp) }
+func (x *crossing) pass(r *http.Request, resp *http.Response) {
+	resp.Header = x.edge.responseFields(resp)
+	if r.ProtoMajor == 1 && resp.ContentLength >= 0 && len(resp.Trailer) > 0 {
+		// Over HTTP/1.1 trailers come behind a chunked body only (RFC 9112 7.1.2),
+		// so the client has either them or the length.
+		if httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers") {
+			delete(resp.Header, "Content-Length")
+		} else {
+			resp.Trailer = nil
+		}
+	}
+}
 
 func (x *crossing) deliverHead(r *http.Request, resp *http.Response) *http.Response {
 	resp.Body.Close()
 	x.watch.done = time.Now()
 	x.rec.Delivered = &evidence.Delivery{Complete: evidence.Yes}
 	x.end(r.Context(), evidence.Delivered)
-	x.pass(resp)
+	x.pass(r, resp)
 	resp.Body = &settledBody{x: x}
 	return resp
 }
@@ -86,7 +99,7 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	resp.Body.Close()
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(int64(n))
-	x.pass(resp)
+	x.pass(r, resp)
 	if err != nil {
 		wholeBuffers.Put(buf)
 		x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}

@@ -18,7 +18,7 @@ func (x *crossing) upgraded(r *http.Request, resp *http.Response) *http.Response
 	x.gap(evidence.CapabilityUnavailable, "a websocket's messages are not read")
 	x.open(r.Context())
 	conn, ok := resp.Body.(io.ReadWriteCloser)
-	x.pass(resp)
+	x.pass(r, resp)
 	if !ok { // net/http promises one behind every 101
 		x.broken(r.Context(), io.ErrUnexpectedEOF)
 		resp.Body = brokenBody{}
