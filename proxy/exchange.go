@@ -118,6 +118,18 @@ func (x *crossing) sendable(r *http.Request, ctx context.Context) *http.Request 
 	return out
 }
 
+// sendableAsWritten reports whether target can be sent without changing an octet
+// of it. It can, but where a path that begins with // has octets no URL may have:
+// net/http would escape them, and what is asked for would not be what was ruled.
+func sendableAsWritten(target string) bool {
+	path, _, _ := strings.Cut(target, "?")
+	if !strings.HasPrefix(path, "//") {
+		return true
+	}
+	u := url.URL{Path: unescaped(path), RawPath: path}
+	return u.EscapedPath() == path
+}
+
 // limitResend gives a bodiless GET, HEAD or OPTIONS an empty body that is not
 // http.NoBody: with NoBody the transport would silently send it again when a
 // reused connection dies under it. Bodies that do stream are counted.

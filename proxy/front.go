@@ -160,6 +160,10 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 		return &rejection{rulings.RequestInvalid, err.Error(), rulings.Say("The host in the URL is not a valid name or address.")}
 	}
 	x.address(origin, asWritten, targetOf(r.RequestURI))
+	if !sendableAsWritten(x.target) {
+		return &rejection{rulings.RequestInvalid, "the target begins with // and has octets that are not allowed in a URL",
+			rulings.Say("The path begins with two slashes and has characters that must be escaped (RFC 3986). Escape them.")}
+	}
 	if x.edge.passed(r.Header) || x.edge.opt.Upstream.dialer.leadsBack(origin) {
 		return &rejection{rulings.Loop, loopRuling().Detail, loopRuling().Told}
 	}
