@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -89,6 +88,8 @@ func (c *cli) demo(ctx context.Context, o demoFlags) error {
 	if err != nil {
 		return err
 	}
+	signals := relaySignals(syscall.SIGTERM, syscall.SIGINT)
+	defer signals.stop()
 	e, err := startEdge(ctx, cfg, edgeOptions{source: src, log: c.quietLogger(), systemRoots: c.getenv("SSL_CERT_FILE")})
 	if err != nil {
 		return startError(err)
@@ -98,9 +99,10 @@ func (c *cli) demo(ctx context.Context, o demoFlags) error {
 		err = c.printDemo(dir, rows)
 	}
 	if err == nil && o.keep {
-		c.keepDemo(e)
+		fmt.Fprintf(c.stdout, "Running until SIGINT: proxy http://%s, admin http://%s (token in %s)\n", e.at.Proxy, e.at.Admin, e.at.Token)
+		<-signals.signals
 	}
-	return errors.Join(err, e.close(ctx))
+	return errors.Join(err, e.stop(ctx, signals))
 }
 
 // demoDir returns the directory of a demo, which must not hold an earlier one:
@@ -180,13 +182,4 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-// keepDemo leaves everything running until it is told to stop.
-func (c *cli) keepDemo(e *edge) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	defer signal.Stop(signals)
-	fmt.Fprintf(c.stdout, "Running until SIGINT: proxy http://%s, admin http://%s (token in %s)\n", e.at.Proxy, e.at.Admin, e.at.Token)
-	<-signals
 }

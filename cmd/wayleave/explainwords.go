@@ -43,9 +43,12 @@ func termsOf(known rulings.Terms, decided rulings.TermRef) []admin.Term {
 	}
 	return []admin.Term{{
 		Kind: t.Kind, URL: t.URL, Outcome: t.Outcome, Cause: t.Cause, Cache: t.Cache,
-		FetchedAt: t.FetchedAt, ExpiresAt: t.ExpiresAt, Object: t.Object.String(), Line: line,
+		FetchedAt: instant(t.FetchedAt), ExpiresAt: instant(t.ExpiresAt), Object: t.Object.String(), Line: line,
 	}}
 }
+
+// instant is t in the form records have (E8): UTC, to the millisecond.
+func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // inWords tells an explanation to a person.
 func inWords(e admin.Explanation) string {
