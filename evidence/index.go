@@ -18,7 +18,7 @@ var ErrNotFound = errors.New("evidence: not in the logs")
 // them. It is built from the logs and can be dropped at any time; it is brought
 // up to date whenever it is asked, so it needs no goroutine of its own and
 // notices what any process has appended. Its memory grows with the length of
-// the logs at about two thousandths of it, not with the number of records.
+// the logs, at less than a thousandth of it, and not with the number of records.
 //
 // All methods may be called by any number of goroutines.
 type Index struct {

@@ -1,7 +1,7 @@
 package evidence
 
 // blockBytes is how much of a log one block of the index describes, roughly: a
-// block ends with the first record at or past it. The index holds about 120
+// block ends with the first record at or past it. The index holds about 140
 // octets for each, so a log of 1 GiB costs it half a megabyte.
 const blockBytes = 256 << 10
 

@@ -85,6 +85,33 @@ func (x *Index) Sessions() ([]SessionInfo, error) {
 	return infos, nil
 }
 
+// SessionPage returns at most limit of the Sessions behind cursor, which is what
+// next was of the page before, or empty. next is empty at the end. A cursor that
+// no page gave is ErrQuery.
+func (x *Index) SessionPage(cursor string, limit int) (page []SessionInfo, next string, err error) {
+	after := farthest
+	if cursor != "" {
+		if after, err = parseRank(cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	all, err := x.Sessions()
+	if err != nil {
+		return nil, "", err
+	}
+	behind := slices.IndexFunc(all, func(i SessionInfo) bool { return rankOf(i.first, i.Session).compare(after) < 0 })
+	if behind < 0 {
+		return nil, "", nil
+	}
+	page = all[behind:]
+	if len(page) > limit {
+		page = page[:limit]
+		last := page[limit-1]
+		next = rankOf(last.first, last.Session).String()
+	}
+	return page, next, nil
+}
+
 // compare orders sessions newest first.
 func (i SessionInfo) compare(j SessionInfo) int {
 	return -rankOf(i.first, i.Session).compare(rankOf(j.first, j.Session))

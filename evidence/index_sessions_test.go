@@ -168,6 +168,43 @@ func TestSessionsA8NewestFirst(t *testing.T) {
 	}
 }
 
+// Sessions that begin or end while somebody walks disturb no page.
+func TestSessionPageA8LosesAndRepeatsNothing(t *testing.T) {
+	d := newLogDir(t)
+	x := d.index()
+	var want []string
+	for n := range 9 {
+		id := fmt.Sprintf("s%d", n)
+		d.append(id, 1, lines(recordLine(1, int64(n/2), EventEdgeStarted, "")))
+		want = append([]string{id}, want...)
+	}
+	var got []string
+	for cursor, n := "", 0; ; n++ {
+		page, next, err := x.SessionPage(cursor, 2)
+		if err != nil || len(page) > 2 {
+			t.Fatalf("%d sessions, error %v", len(page), err)
+		}
+		for _, s := range page {
+			got = append(got, s.Session)
+		}
+		if next == "" {
+			break
+		}
+		d.append(fmt.Sprintf("later%d", n), 1, lines(recordLine(1, 50, EventEdgeStarted, "")))
+		d.append("s0", 1, lines(recordLine(2, 99, EventEdgeStopped, "")))
+		cursor = next
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages hold %q", got)
+	}
+	if page, next, err := x.SessionPage(rank{at: day - 1, session: "a"}.String(), 2); err != nil || page != nil || next != "" {
+		t.Errorf("behind the end: %v, %q, %v", page, next, err)
+	}
+	if _, _, err := x.SessionPage("x", 2); !errors.Is(err, ErrQuery) {
+		t.Errorf("a cursor that is none: %v", err)
+	}
+}
+
 func TestCrossingE12FindsAllRecordsOfACrossing(t *testing.T) {
 	d := newLogDir(t)
 	filler := strings.Repeat("x", 100<<10) // several blocks lie between the records
