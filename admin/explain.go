@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// An ExplainRequest asks what the ruling on a URL would be now (A11).
+type ExplainRequest struct {
+	URL      string
+	Method   string // GET when the caller named none
+	Session  string
+	Purposes []string
+	Headers  http.Header // of the agent's request; User-Agent bears on the ruling
+	Fetch    bool        // ask for the terms that are not held
+}
+
+// An Explanation is the answer, here and of `wayleave ask --json`. A member that
+// does not apply has its zero value and is not written.
+type Explanation struct {
+	Outcome  string    `json:"outcome,omitempty"` // "proceed" or "refuse"; empty when it hangs on terms that are not held
+	Reason   string    `json:"reason,omitempty"`
+	Whose    string    `json:"whose,omitempty"`
+	Status   int       `json:"status,omitempty"`   // what an agent would get
+	RetryAt  time.Time `json:"retry_at,omitzero"`  // when asking again may help
+	Detail   string    `json:"detail,omitempty"`   // one sentence; may quote the source, so it is for operators
+	Purposes []string  `json:"purposes,omitempty"` // ruled for
+	Terms    []Term    `json:"terms,omitempty"`    // ruled on, or to be asked for first
+	Pacing   *Pacing   `json:"pacing,omitempty"`
+}
+
+// A Term is one term of an Explanation.
+type Term struct {
+	Kind      rulings.TermKind    `json:"kind"`
+	URL       string              `json:"url"`
+	Outcome   rulings.TermOutcome `json:"outcome,omitempty"` // empty: not held
+	Cause     string              `json:"cause,omitempty"`
+	Cache     rulings.CacheState  `json:"cache,omitempty"`
+	FetchedAt time.Time           `json:"fetched_at,omitzero"`
+	ExpiresAt time.Time           `json:"expires_at,omitzero"`
+	Object    string              `json:"object,omitempty"` // digest of its bytes
+	Line      int                 `json:"line,omitempty"`   // of the rule that decided
+}
+
+// Pacing is when the request would be sent.
+type Pacing struct {
+	DelayMS int64     `json:"delay_ms,omitempty"` // Crawl-delay that is honoured
+	WaitMS  int64     `json:"wait_ms"`            // until the next turn; 0 is now
+	NextAt  time.Time `json:"next_at,omitzero"`
+}
+
+// MarshalJSON writes instants in UTC and no finer than records do (E8).
+func (e Explanation) MarshalJSON() ([]byte, error) {
+	type plain Explanation
+	e.RetryAt = milliseconds(e.RetryAt)
+	e.Terms = slices.Clone(e.Terms)
+	for i := range e.Terms {
+		e.Terms[i].FetchedAt = milliseconds(e.Terms[i].FetchedAt)
+		e.Terms[i].ExpiresAt = milliseconds(e.Terms[i].ExpiresAt)
+	}
+	if e.Pacing != nil {
+		paced := *e.Pacing
+		paced.NextAt = milliseconds(paced.NextAt)
+		e.Pacing = &paced
+	}
+	return json.Marshal(plain(e))
+}
+
+// milliseconds returns t in UTC without what is finer than a millisecond.
+func milliseconds(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// explainBody is an ExplainRequest as it is sent.
+type explainBody struct {
+	URL      string                 `json:"url"`
+	Method   string                 `json:"method"`
+	Session  string                 `json:"session"`
+	Purposes []string               `json:"purposes"`
+	Headers  map[string]headerValue `json:"headers"`
+	Fetch    bool                   `json:"fetch"`
+}
+
+// A headerValue is one string, or a list of them.
+type headerValue []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *headerValue) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*v = headerValue{one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(v))
+}
+
+// maxURLBytes is how long a URL a record holds (E10).
+const maxURLBytes = 64 << 10
+
+// request checks b.
+func (b explainBody) request() (ExplainRequest, error) {
+	r := ExplainRequest{URL: b.URL, Method: b.Method, Session: b.Session, Purposes: b.Purposes, Headers: http.Header{}, Fetch: b.Fetch}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	u, err := url.Parse(r.URL)
+	switch {
+	case err != nil || len(r.URL) > maxURLBytes || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return r, badParameter("url", "It must be a whole URL of http or https.")
+	case strings.Trim(r.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "":
+		return r, badParameter("method", "It must be the name of an HTTP method, in capitals.")
+	case r.Session != "" && !evidence.ValidSession(r.Session):
+		return r, badParameter("session", "It is no session id.")
+	}
+	for name, values := range b.Headers {
+		for _, v := range values {
+			r.Headers.Add(name, v)
+		}
+	}
+	return r, nil
+}
+
+func (d *desk) postExplain(w http.ResponseWriter, r *http.Request) error {
+	var body explainBody
+	if err := readJSON(w, r, &body); err != nil {
+		return err
+	}
+	req, err := body.request()
+	if err != nil {
+		return err
+	}
+	if d.Explain == nil {
+		return errUnavailable
+	}
+	answer, err := d.Explain(r.Context(), req)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return newProblem(http.StatusServiceUnavailable, "The terms could not be asked for in time.")
+	}
+	if err != nil {
+		// The request is well formed; what cannot be ruled about it is its URL.
+		d.Logger.Debug("explain refused", "error", err)
+		return badParameter("url", "This URL cannot be ruled.")
+	}
+	return writeJSON(w, http.StatusOK, answer)
+}
