@@ -94,7 +94,7 @@ fetch("/painted/echo", {method: "POST", body: "sent"}).then((r) => r.text()).the
 }
 
 func TestN5ChromiumBrowsesAsItsFlagsSetItUp(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, "open")
 	b.site.paint()
 	ctx := browse(t, b.edge)
 	t.Run("shows a page with all that belongs to it", func(t *testing.T) { b.painted(t, ctx) })

@@ -30,10 +30,11 @@ const tunnelHost = "127.0.0.2"
 
 // configure writes a configuration with which the origins of a test can be
 // reached: on loopback, on any port, with certificates of a.
-func configure(t *testing.T, a authority) string {
+func configure(t *testing.T, a authority, auth string) string {
 	t.Helper()
 	settings := map[string]any{
 		"listen":        "127.0.0.1:0",
+		"auth":          auth,
 		"admin":         map[string]any{"listen": "127.0.0.1:0"},
 		"connect_ports": []string{"1024-65535"},
 		"upstream":      map[string]any{"ca_file": a.file},
@@ -54,11 +55,17 @@ func configure(t *testing.T, a authority) string {
 	return file
 }
 
-// startEdge runs an edge for the length of a test. It must stop cleanly: with
-// 0, which says that no evidence is owed.
+// startEdge runs an edge that anybody may use for the length of a test.
 func startEdge(t *testing.T, a authority) *edge {
 	t.Helper()
-	e := &edge{config: configure(t, a), data: filepath.Join(t.TempDir(), "data")}
+	return startEdgeWith(t, a, "open")
+}
+
+// startEdgeWith is startEdge with the value of auth. The edge must stop cleanly:
+// with 0, which says that no evidence is owed.
+func startEdgeWith(t *testing.T, a authority, auth string) *edge {
+	t.Helper()
+	e := &edge{config: configure(t, a, auth), data: filepath.Join(t.TempDir(), "data")}
 	readyFile := filepath.Join(t.TempDir(), "ready.json")
 	log := &transcript{}
 	// Its context is not the test's, which ends before the test's Cleanups.

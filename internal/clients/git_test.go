@@ -103,6 +103,13 @@ func expectRefused(t *testing.T, env []string, argv ...string) {
 }
 
 func TestN5GitClonesPushesAndIsRefused(t *testing.T) {
+	for _, auth := range []string{"open", "token"} {
+		t.Run("with auth: "+auth, func(t *testing.T) { gitCrosses(t, auth) })
+	}
+}
+
+func gitCrosses(t *testing.T, auth string) {
+	t.Helper()
 	root, git := t.TempDir(), program(t, "git", "git")
 	first, second := noise(3<<20, "first"), noise(5<<20, "second")
 	for _, name := range []string{"open.git", "secret.git"} {
@@ -110,7 +117,7 @@ func TestN5GitClonesPushesAndIsRefused(t *testing.T) {
 	}
 	a := newAuthority(t)
 	o := startOrigin(t, &a, "localhost", "127.0.0.1", gitHandler(t, root))
-	e := startEdge(t, a)
+	e := startEdgeWith(t, a, auth)
 	env, work := pairs(e.env(t, sessionName(t))), filepath.Join(t.TempDir(), "work")
 
 	output(t, env, git, "clone", "--quiet", o.url+"/open.git", work)

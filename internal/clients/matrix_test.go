@@ -18,16 +18,16 @@ type bench struct {
 	plain  *origin // and without
 }
 
-func newBench(t *testing.T) bench {
+func newBench(t *testing.T, auth string) bench {
 	t.Helper()
 	a, s := newAuthority(t), newSite()
 	secure := startOrigin(t, &a, "localhost", "127.0.0.1", s)
 	plain := startOrigin(t, nil, "localhost", "127.0.0.1", s)
-	return bench{startEdge(t, a), s, secure, plain}
+	return bench{startEdgeWith(t, a, auth), s, secure, plain}
 }
 
 func TestN5EveryClientWorksAsTheEnvironmentSetsItUp(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, "open")
 	for _, c := range httpClients(t) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Run("gets a page as it is", func(t *testing.T) { b.page(t, c) })
@@ -37,6 +37,21 @@ func TestN5EveryClientWorksAsTheEnvironmentSetsItUp(t *testing.T) {
 			for form := range forms {
 				t.Run("has each of the "+form+" of a stream before the next is sent", func(t *testing.T) { b.stream(t, c, form) })
 			}
+		})
+	}
+}
+
+// Every client has to send the token with its first request: some never ask
+// twice, and a CONNECT that was answered 407 is a failure to most.
+func TestN20ClientsThatSendCredentialsWorkUnderTokens(t *testing.T) {
+	b := newBench(t, "token")
+	for _, c := range httpClients(t) {
+		if !c.sends {
+			continue // what an edge answers it is tested with the edge
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Run("gets a page as it is", func(t *testing.T) { b.page(t, c) })
+			t.Run("gets a page over plain HTTP", func(t *testing.T) { b.plainPage(t, c) })
 		})
 	}
 }
