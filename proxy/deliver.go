@@ -66,6 +66,12 @@ func (x *crossing) describe(resp *http.Response) {
 // pass turns the origin's head into the client's.
 func (x *crossing) pass(r *http.Request, resp *http.Response) {
 	resp.Header = x.edge.responseFields(resp)
+	if r.ProtoMajor == 1 && r.ContentLength < 0 {
+		// The request was chunked. Whether it also had a length, about which
+		// another reader may think otherwise, net/http does not tell, so what
+		// follows it is not read as a request (RFC 9112 6.1).
+		resp.Header["Connection"] = []string{"close"}
+	}
 	if r.ProtoMajor == 1 && resp.ContentLength >= 0 && len(resp.Trailer) > 0 {
 		// Over HTTP/1.1 trailers come behind a chunked body only (RFC 9112 7.1.2),
 		// so the client has either them or the length.
