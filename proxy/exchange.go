@@ -135,7 +135,7 @@ func sendableAsWritten(target string) bool {
 // reused connection dies under it. Bodies that do stream are counted.
 func (x *crossing) limitResend(out *http.Request) {
 	out.GetBody = nil
-	if out.Body != nil && out.Body != http.NoBody {
+	if out.Body != nil && out.Body != http.NoBody && out.ContentLength != 0 {
 		x.watch.body.ReadCloser = out.Body
 		out.Body = &x.watch.body
 		return
@@ -143,6 +143,8 @@ func (x *crossing) limitResend(out *http.Request) {
 	switch out.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		out.Body = emptyBody{}
+	default:
+		out.Body = http.NoBody // an HTTP/2 request has a body of its own kind even when it has none
 	}
 }
 
@@ -211,8 +213,8 @@ func faultOfHead(r *http.Request, resp *http.Response) error {
 	case resp.StatusCode == http.StatusSwitchingProtocols && !(isWebsocket(r.Header) && isWebsocket(resp.Header)):
 		return &headFault{failure{rulings.UpgradeFailed, "101 to a protocol that was not asked for",
 			rulings.Say("The site switched to a protocol the edge does not carry.")}}
-	case resp.StatusCode < 100:
-		return &headFault{failure{rulings.HTTPProtocolError, fmt.Sprintf("status %d", resp.StatusCode),
+	case resp.StatusCode < 100, resp.ProtoMajor < 1, resp.ProtoMajor > 2:
+		return &headFault{failure{rulings.HTTPProtocolError, fmt.Sprintf("%s with status %d", resp.Proto, resp.StatusCode),
 			rulings.Say("The site's answer is not valid HTTP.")}}
 	}
 	return nil
