@@ -246,8 +246,11 @@ func (r record) want(t testing.TB, members map[string]any) {
 	t.Helper()
 	for path, want := range members {
 		if got := r.at(path); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s: %s = %v, want %v\n%s", r.Event, path, got, want, r.raw)
+			t.Errorf("%s: %s = %v, want %v", r.Event, path, got, want)
 		}
+	}
+	if t.Failed() {
+		t.Log(r.raw)
 	}
 }
 
