@@ -70,10 +70,18 @@ func listItems(text string) []string {
 }
 
 // testNames returns every test of the module as `directory.TestName`, those of
-// the root by their name alone.
+// the root by their name alone, and every script as `directory.TestScripts/name`.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
+	scripts, err := filepath.Glob("*/*/testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts found (%v)", err)
+	}
+	for _, s := range scripts {
+		dir, name, _ := strings.Cut(filepath.ToSlash(s), "/testdata/script/")
+		names[dir+".TestScripts/"+strings.TrimSuffix(name, ".txtar")] = true
+	}
 	for _, f := range goFiles(t) {
 		if !f.isTest() {
 			continue
