@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/terms"
 )
@@ -160,6 +161,10 @@ func (u *Upstream) dialTLS(ctx context.Context, network, addr string, cfg *tls.C
 // Reserve declares addr one of the edge's own listeners, which no request may
 // reach through the edge (N7).
 func (u *Upstream) Reserve(addr netip.AddrPort) { u.dialer.reserve(addr) }
+
+// LeadsBack reports whether o is one of the addresses given to Reserve, told
+// without resolving a name.
+func (u *Upstream) LeadsBack(o hostkey.Origin) bool { return u.dialer.leadsBack(o) }
 
 // Get makes the edge's own request for terms. It follows no redirect and sends
 // nothing of an agent's. Every error is a *terms.FetchError.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 
 	"github.com/spf13/cobra"
 
@@ -93,13 +94,18 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 	if err != nil {
 		return explainer{}, nil, err
 	}
+	for _, listener := range []string{cfg.listen, cfg.adminListen} {
+		if addr, err := netip.ParseAddrPort(listener); err == nil {
+			up.Reserve(addr)
+		}
+	}
 	book, err := terms.Open(termsDir(cfg.data), terms.Options{
 		Client: up, UserAgent: func() string { return proxy.UserAgent(cfg.policy, version()) },
 	})
 	if err != nil {
 		return explainer{}, nil, err
 	}
-	return explainer{book, policy, cfg.connectPorts}, func(ctx context.Context) error {
+	return explainer{book, policy, cfg.connectPorts, up.LeadsBack}, func(ctx context.Context) error {
 		up.Close()
 		return book.Close(ctx)
 	}, nil

@@ -19,10 +19,11 @@ type explainer struct {
 	book   *terms.Book
 	policy func() *rulings.Policy
 	ports  *proxy.PortSet
+	loop   func(hostkey.Origin) bool // reports an address of the edge's own
 }
 
 func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
-	return explainer{e.book, e.policy.Load, e.cfg.connectPorts}.explain(ctx, r)
+	return explainer{e.book, e.policy.Load, e.cfg.connectPorts, e.upstream.LeadsBack}.explain(ctx, r)
 }
 
 // explainGet is the question about a plain GET of url, fetching what terms it needs.
@@ -40,6 +41,9 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 	origin, target, err := splitURL(r.URL)
 	if err != nil {
 		return explanation(purposes, refusal(rulings.RequestInvalid, err.Error()), rulings.Terms{}), nil
+	}
+	if x.loop(origin) {
+		return explanation(purposes, refusal(rulings.Loop, "the URL is one of the edge's own listeners"), rulings.Terms{}), nil
 	}
 	if origin.Scheme == "https" && policy != nil && !x.ports.Has(origin.Port) {
 		// An https URL is asked for through CONNECT, whose port is judged first (N2).
