@@ -43,11 +43,10 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	sixTo4 = netip.MustParsePrefix("2002::/16")    // RFC 3056
 	teredo = netip.MustParsePrefix("2001::/32")    // RFC 4380
-	compat = netip.MustParsePrefix("::/96")        // RFC 4291 2.5.5.1, deprecated
 )
 
 // embedded returns the IPv4 address that addr stands for when it is one inside
-// an IPv6 address (mapped, NAT64, 6to4, Teredo, IPv4-compatible), else addr
+// an IPv6 address (mapped, NAT64, 6to4, Teredo), else addr
 // itself, in both cases without a zone.
 func embedded(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
@@ -65,8 +64,6 @@ func embedded(addr netip.Addr) netip.Addr {
 		var v4 [4]byte
 		binary.BigEndian.PutUint32(v4[:], ^binary.BigEndian.Uint32(b[12:16]))
 		return netip.AddrFrom4(v4)
-	case compat.Contains(addr) && addr != netip.IPv6Unspecified() && addr != netip.IPv6Loopback():
-		return netip.AddrFrom4([4]byte(b[12:16]))
 	}
 	return addr
 }
