@@ -177,9 +177,13 @@ func (w *writer) commitLocked(b *batch) error {
 	if w.unknown {
 		from = w.size
 	}
-	w.buf = w.log.store.buffers.Get().([]byte)
-	defer func() { w.log.store.buffers.Put(w.buf[:0]); w.buf = nil }()
+	pooled := w.log.store.buffers.Get().(*[]byte)
+	w.buf = (*pooled)[:0]
 	w.build(b, found)
+	defer func() {
+		*pooled, w.buf = w.buf, nil
+		w.log.store.buffers.Put(pooled)
+	}()
 	w.unknown = true
 	// Step 6. A crash from here to the end of step 7 leaves any part of the
 	// buffer in the file, the last line perhaps torn; the next writer marks it.

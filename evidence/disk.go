@@ -1,5 +1,3 @@
-//go:build unix
-
 package evidence
 
 import (
@@ -41,7 +39,9 @@ func (d *disk) OpenLog(session string) (File, error) {
 		dir.Close()
 		return nil, err
 	}
-	s := &segment{disk: d, dir: dir, session: session, number: max(1, highestSegment(names))}
+	number := max(1, highestSegment(names))
+	s := &segment{disk: d, dir: dir, name: segmentName(number),
+		path: session + "/" + segmentName(number), successor: session + "/" + segmentName(number+1)}
 	if err := s.open(); err != nil {
 		dir.Close()
 		return nil, err
@@ -74,14 +74,16 @@ func (d *disk) openDir(session string) (*os.File, error) {
 
 // A segment is one open segment of a log on disk.
 type segment struct {
-	disk    *disk
-	dir     *os.File // the log's directory
-	session string
-	number  int
+	disk *disk
+	dir  *os.File // the log's directory
+	name string   // in dir
 
 	file     *os.File
 	fd       int // of file
 	dev, ino uint64
+
+	// Of the segment and its successor, relative to the directory of logs.
+	path, successor string
 }
 
 // open opens the segment's file and makes it if it is missing. O_NONBLOCK keeps
@@ -89,7 +91,7 @@ type segment struct {
 // closed again, untouched.
 func (s *segment) open() error {
 	const flags = unix.O_RDWR | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	dir, name := int(s.dir.Fd()), segmentName(s.number)
+	dir, name := int(s.dir.Fd()), s.name
 	fd, err := openAt(dir, name, flags, 0)
 	made := false
 	for err == unix.ENOENT {
@@ -155,14 +157,14 @@ func (s *segment) Unlock() error { return unix.Flock(s.fd, unix.LOCK_UN) }
 func (s *segment) Current() (bool, error) {
 	var st unix.Stat_t
 	root := int(s.disk.sessions.Fd())
-	err := unix.Fstatat(root, s.session+"/"+segmentName(s.number), &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.Fstatat(root, s.path, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if err == unix.ENOENT || err == nil && (uint64(st.Dev) != s.dev || st.Ino != s.ino) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	err = unix.Fstatat(root, s.session+"/"+segmentName(s.number+1), &st, unix.AT_SYMLINK_NOFOLLOW)
+	err = unix.Fstatat(root, s.successor, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if err == unix.ENOENT {
 		return true, nil
 	}
@@ -190,9 +192,7 @@ func (s *segment) Write(b []byte) (int, error)             { return s.file.Write
 func (s *segment) Close() error                            { return errors.Join(s.file.Close(), s.dir.Close()) }
 
 // Name implements File.
-func (s *segment) Name() string {
-	return "sessions/" + s.session + "/" + segmentName(s.number)
-}
+func (s *segment) Name() string { return "sessions/" + s.path }
 
 // Identity implements File.
 func (s *segment) Identity() string { return fmt.Sprintf("%d:%d", s.dev, s.ino) }

@@ -57,7 +57,7 @@ func (e *encoder) member(name string) {
 // key writes the name of a member that is itself a value. Different names stay
 // different when they are rendered, so that none stands twice in an object.
 func (e *encoder) key(name string) {
-	if !utf8.ValidString(name) || strings.Contains(name, `\\`) {
+	if !utf8.ValidString(name) || strings.Contains(name, `\`) {
 		name = render(name)
 	}
 	e.b = append(e.b, ',')

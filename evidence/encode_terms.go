@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // declarations writes what the source's terms were and what they said (E17). A
@@ -22,7 +21,7 @@ func (c *Crossing) declarations(e *encoder) {
 	e.closeList(terms)
 	e.more("terms", len(c.Terms))
 	if c.Ruling != nil {
-		writeRobots(e, c.Ruling.Robots)
+		writeRobots(e, c.Ruling)
 	}
 	effective := e.open("effective")
 	for i, purpose := range c.Purposes {
@@ -53,13 +52,12 @@ func writeTerm(e *encoder, t *rulings.Term) {
 }
 
 // writeRobots writes, by product token, which group and line spoke (T30).
-func writeRobots(e *encoder, decisions []robots.Decision) {
+func writeRobots(e *encoder, r *rulings.Ruling) {
 	p := e.open("robots")
-	for i := range decisions[:min(len(decisions), e.bounds.items)] {
-		d := &decisions[i]
-		earlier := func(o robots.Decision) bool { return o.Token == d.Token }
-		if d.Token == "" || slices.ContainsFunc(decisions[:i], earlier) {
-			continue
+	for i := range r.Robots[:min(len(r.Robots), e.bounds.items)] {
+		d := &r.Robots[i]
+		if d.Token == "" || firstDecision(r, d.Token) != i {
+			continue // no member is named twice
 		}
 		token := e.openKey(d.Token)
 		e.text("token", d.Token)
@@ -72,7 +70,17 @@ func writeRobots(e *encoder, decisions []robots.Decision) {
 		e.close(token)
 	}
 	e.close(p)
-	e.more("robots", len(decisions))
+	e.more("robots", len(r.Robots))
+}
+
+// firstDecision returns the index of the first decision for token.
+func firstDecision(r *rulings.Ruling, token string) int {
+	for i := range r.Robots {
+		if r.Robots[i].Token == token {
+			return i
+		}
+	}
+	return -1
 }
 
 // Event implements Record.

@@ -14,24 +14,28 @@ const envelopeRoom = 80
 var ErrRecordTooLarge = errors.New("the record is larger than 1 MiB")
 
 // An entry is what one call of Append waits for: records that go into one batch,
-// next to each other. Entries are pooled with the buffers and timers in them.
+// next to each other. Entries are pooled for the buffers in them.
 type entry struct {
 	// Its caller's until it is queued, then its log's writer's.
+	since   time.Time // when its caller began to wait
 	enc     encoder
 	records []encoded
 	closes  *closing // the entry closes the log; it has no other record
+	seq     uint64   // of the last record; set by the writer when it builds the batch
 
-	// The writer sets these before it settles the entry.
-	seq uint64 // of the last record
-	err error
+	// Guarded by Log.mu. An entry ends when it is settled or late, and its
+	// caller is told through done; or its caller has abandoned it.
+	ended, late, abandoned bool
 
-	// Guarded by Log.mu. An entry ends either settled, and done is told, or
-	// abandoned by a caller who waits no more.
-	settled, abandoned bool
-	late               bool // abandoned, and the agent was answered (E29)
+	done chan ending // has room for one
+}
 
-	done  chan struct{} // has room for one
-	timer *time.Timer
+// An ending is what the caller of Append waits for. After any but a late one the
+// entry is the caller's again.
+type ending struct {
+	seq  uint64
+	err  error
+	late bool // the caller is to wait no more (E29)
 }
 
 // An encoded record is a stretch of its entry's buffer that lacks only the seq
@@ -84,12 +88,11 @@ const maxPooled = 64 << 10
 
 // newEntry returns an empty entry for s.
 func (s *Store) newEntry() *entry {
-	if e, ok := s.entries.Get().(*entry); ok {
-		return e
+	e, ok := s.entries.Get().(*entry)
+	if !ok {
+		e = &entry{done: make(chan ending, 1), enc: encoder{edge: s.o.EdgeID, redact: s.redactor}}
 	}
-	e := &entry{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-	e.timer.Stop()
-	e.enc = encoder{edge: s.o.EdgeID, redact: s.redactor}
+	e.since = time.Now()
 	return e
 }
 
@@ -99,6 +102,6 @@ func (s *Store) recycle(e *entry) {
 		return
 	}
 	e.enc.b, e.records, e.closes = e.enc.b[:0], e.records[:0], nil
-	e.seq, e.err, e.settled, e.abandoned, e.late = 0, nil, false, false, false
+	e.seq, e.ended, e.late, e.abandoned = 0, false, false, false
 	s.entries.Put(e)
 }

@@ -40,16 +40,19 @@ type Log struct {
 
 	// mu guards the fields below. It is never held while the disk is waited
 	// for, so a hung disk hangs no caller.
-	mu      sync.Mutex
-	queue   []*entry
-	queued  int       // octets of the entries waiting or being written
-	writing bool      // the writer runs
-	again   bool      // the writer has to commit though no entry may be waiting
-	closed  bool      // the edge has stopped
-	retired bool      // no longer the store's log of this session
-	active  bool      // used since the store last looked
-	since   time.Time // when the store last saw it used
-	open    int       // crossings opened and not ended
+	mu       sync.Mutex
+	queue    []*entry
+	inFlight []*entry    // being written
+	queued   int         // octets of both
+	writing  bool        // the writer runs
+	watching bool        // the watchdog will look again
+	watchdog *time.Timer // nil before the first append
+	again    bool        // the writer has to commit though no entry may be waiting
+	closed   bool        // the edge has stopped
+	retired  bool        // no longer the store's log of this session
+	active   bool        // used since the store last looked
+	since    time.Time   // when the store last saw it used
+	open     int         // crossings opened and not ended
 
 	// What is not on disk and has no gap there yet. claimed is what the batch
 	// being written represents by a gap: it is owed until that is on disk.
@@ -73,7 +76,6 @@ func (l *Log) ID() string { return l.id }
 // append that succeeds writes a gap that tells of them, and the caller goes on
 // (E30). When ctx ends, only the waiting does.
 func (l *Log) Append(ctx context.Context, recs ...Record) (seq uint64, err error) {
-	began := time.Now()
 	e := l.store.newEntry()
 	for _, r := range recs {
 		if err := e.add(r); err != nil {
@@ -82,8 +84,9 @@ func (l *Log) Append(ctx context.Context, recs ...Record) (seq uint64, err error
 			return 0, err
 		}
 	}
+	began := e.since
 	seq, err = l.await(ctx, e)
-	l.store.metrics.appended(time.Since(began))
+	l.store.metrics.appended(began)
 	return seq, err
 }
 
@@ -97,28 +100,20 @@ func (l *Log) await(ctx context.Context, e *entry) (uint64, error) {
 		l.store.recycle(e)
 		return 0, l.fault(err)
 	}
-	e.timer.Reset(l.store.o.AppendWait)
-	var cause error
+	var end ending
 	select {
-	case <-e.done:
+	case end = <-e.done:
 	case <-ctx.Done():
-		cause = context.Cause(ctx)
-	case <-e.timer.C:
-		cause = ErrLate
-	}
-	e.timer.Stop() // before anybody else can have e
-	if cause != nil {
-		if l.abandon(e, cause == ErrLate) {
-			return 0, l.fault(cause)
+		if l.abandon(e) {
+			return 0, l.fault(context.Cause(ctx))
 		}
-		<-e.done // it was settled just now
+		end = <-e.done // it ended just now
 	}
-	seq, err := e.seq, e.err
-	if err != nil {
-		seq = 0
+	if end.late {
+		return 0, l.fault(ErrLate) // e is the writer's
 	}
 	l.store.recycle(e)
-	return seq, err
+	return end.seq, end.err
 }
 
 func (l *Log) fault(err error) error {
@@ -150,14 +145,15 @@ func (l *Log) enqueue(e *entry) error {
 	l.active = true
 	l.queue = append(l.queue, e)
 	l.queued += e.size()
+	l.watch()
 	l.wake()
 	return nil
 }
 
 // wake starts the writer unless it runs. It is a goroutine of its own and not
-// the caller, although the hand-over costs about a microsecond: a caller who is
-// stuck in a sync could not go on after append_wait, and a hung disk must stop
-// nobody (E29). It ends as soon as nothing waits. l.mu is held.
+// the caller, although the hand-over costs a lone append some microseconds: a caller
+// who is stuck in a sync could not go on after append_wait, and a hung disk must
+// stop nobody (E29). It ends as soon as nothing waits. l.mu is held.
 func (l *Log) wake() {
 	if !l.writing {
 		l.writing = true
@@ -166,17 +162,14 @@ func (l *Log) wake() {
 }
 
 // abandon notes that e's caller waits no more; from then on e is the writer's.
-// It reports false when e is settled already.
-func (l *Log) abandon(e *entry, late bool) bool {
+// It reports false when e has ended already.
+func (l *Log) abandon(e *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.settled {
+	if e.ended {
 		return false
 	}
-	e.abandoned, e.late = true, late
-	if late {
-		l.given += len(e.records)
-	}
+	e.abandoned = true
 	return true
 }
 
@@ -184,6 +177,9 @@ func (l *Log) abandon(e *entry, late bool) bool {
 func (l *Log) lose(err error, recs ...Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
 	l.owed.fail(l.store.o.Now(), stepEncode, err.Error())
 	for _, r := range recs {
 		l.owed.lose(r.Event(), 0)

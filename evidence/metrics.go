@@ -49,9 +49,9 @@ func newMetrics(r prometheus.Registerer, owed func() float64) (*metrics, error) 
 	return m, nil
 }
 
-func (m *metrics) appended(d time.Duration) {
+func (m *metrics) appended(began time.Time) {
 	if m != nil {
-		m.appends.Observe(d.Seconds())
+		m.appends.Observe(time.Since(began).Seconds())
 	}
 }
 

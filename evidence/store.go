@@ -1,5 +1,3 @@
-//go:build unix
-
 package evidence
 
 import (
@@ -61,7 +59,7 @@ type Store struct {
 	own      *Log
 
 	entries sync.Pool // of *entry
-	buffers sync.Pool // of []byte
+	buffers sync.Pool // of *[]byte, for batches
 	writers sync.WaitGroup
 	stop    context.CancelFunc // of the goroutine tend
 	tending sync.WaitGroup
@@ -77,7 +75,7 @@ type Store struct {
 // full disk is not, it is owed (E34).
 func Open(dataDir string, o Options) (*Store, error) {
 	s := &Store{o: o.withDefaults(), dir: dataDir, logs: make(map[string]*Log)}
-	s.buffers.New = func() any { return []byte(nil) }
+	s.buffers.New = func() any { return new([]byte) }
 	for _, dir := range []string{"sessions", "edges"} {
 		if err := durable.MkdirAll(filepath.Join(dataDir, dir), 0o700); err != nil {
 			return nil, err
