@@ -137,7 +137,7 @@ func TestAppendE27NobodyIsAcknowledgedWhenAnyStepFails(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if n := l.Owed(); n != 8 {
+				if n := l.owing(); n != 8 {
 					t.Errorf("%d records are owed, want 8", n)
 				}
 				if err := s.Healthy(); !errors.Is(err, ErrOwed) {
@@ -147,7 +147,7 @@ func TestAppendE27NobodyIsAcknowledgedWhenAnyStepFails(t *testing.T) {
 				if _, err := l.Append(t.Context(), opened("next")); err != nil {
 					t.Fatal(err)
 				}
-				if n, err := l.Owed(), s.Healthy(); n != 0 || err != nil {
+				if n, err := l.owing(), s.Healthy(); n != 0 || err != nil {
 					t.Errorf("%d records are owed after the gap was written (%v)", n, err)
 				}
 				checkGapBefore(t, readLog(t, dir, "s"), "next", 8, name)
@@ -249,7 +249,7 @@ func TestAppendE32AGapThatFailsAgainStaysOwedAndGrows(t *testing.T) {
 	fs.failing(always(callWrite, syscall.ENOSPC))
 	for i := range 3 {
 		l.Append(t.Context(), opened("lost"))
-		if n := l.Owed(); n != i+1 {
+		if n := l.owing(); n != i+1 {
 			t.Errorf("%d records are owed after %d were lost", n, i+1)
 		}
 	}

@@ -19,7 +19,11 @@ func (w *writer) build(b *batch, found *survey) {
 	}
 	if len(found.torn) > 0 {
 		b.torn = found.torn
-		w.add(b, stamp, gapRecord{reason: gapTornRecord, from: found.last, to: now, torn: found.torn,
+		from := found.last
+		if from.IsZero() {
+			from = w.wrote
+		}
+		w.add(b, stamp, gapRecord{reason: gapTornRecord, from: from, to: now, torn: found.torn,
 			detail: "a line was cut short while it was written; no record of it was acknowledged"})
 	}
 	if b.owed.owed() {

@@ -55,7 +55,7 @@ func TestSessionE2ALogThatNamesAnotherSessionIsRefused(t *testing.T) {
 		if _, err := late.Append(t.Context(), CrossingOpened{typical()}); !errors.Is(err, ErrSessionInvalid) {
 			t.Errorf("Append = %v", err)
 		}
-		if n := late.Owed(); n != 0 {
+		if n := late.owing(); n != 0 {
 			t.Errorf("%d records are owed to the other session's log", n)
 		}
 	})
@@ -125,7 +125,7 @@ func TestLogE4IsOpenedOnlyAsARegularFile(t *testing.T) {
 			if _, err := l.Append(t.Context(), CrossingOpened{typical()}); err == nil || errors.Is(err, ErrLate) {
 				t.Errorf("Append = %v", err)
 			}
-			if n := l.Owed(); n != 1 {
+			if n := l.owing(); n != 1 {
 				t.Errorf("%d records are owed, want the one lost", n)
 			}
 			if target != "" {

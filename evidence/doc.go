@@ -5,4 +5,24 @@
 // release what the record tells of only then. Whatever could not be observed,
 // recorded or enforced is itself a record, so that "nothing happened" and "this
 // could not say what happened" never look alike.
+//
+// # The log
+//
+//	sessions/<id>/000001.jsonl
+//
+//	{"seq":1,"timestamp":"2026-03-01T12:00:00.000Z","event":"edge_started","payload":{"edge":"…",…}}
+//	{"seq":2,"timestamp":"2026-03-01T12:00:00.005Z","event":"crossing_opened","payload":{…}}
+//	{"seq":3,"timestamp":"2026-03-01T12:00:02.117Z","event":"crossing_mediated","payload":{"opened":2,…}}
+//
+// Any number of processes append to it, each batch under the exclusive lock of
+// the file. Nothing in it is ever changed: a line that was cut short stays, and
+// the record behind it says that it was. An edge's window in a log reaches from
+// its edge_started to its edge_stopped; a window that ends without one is told
+// of by the edge that opens the log next.
+//
+// # Writing and reading
+//
+// A [Store] is one edge's life in the logs and a [Log] its writer of one of
+// them. An [Index] reads the logs of a data directory, whoever writes them; it
+// holds no truth of its own and can be dropped and built again.
 package evidence

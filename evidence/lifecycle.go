@@ -199,6 +199,9 @@ func (s *Store) Close(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("%w: %w", ErrOwed, err), s.lock.release())
 	}
 	s.writers.Wait() // each ends as soon as it finds that nothing waits
+	if d, ok := s.fs.(*disk); ok && s.o.FS == nil {
+		d.sessions.Close() // only read from: there is nothing to lose
+	}
 	return s.lock.remove()
 }
 

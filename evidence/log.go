@@ -189,9 +189,9 @@ func (l *Log) lose(err error, recs ...Record) {
 	l.wake()
 }
 
-// Owed returns how many records the log owes: those that are not on disk and not
-// told of by a gap on disk either. A log that could not be opened owes one.
-func (l *Log) Owed() int {
+// owing returns how many records the log owes: those that are not on disk and
+// not told of by a gap on disk either. A log that could not be opened owes one.
+func (l *Log) owing() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.owed.count + l.claimed.count + l.given

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -206,4 +207,33 @@ func TestAppendE20ALogThatWasAlteredUnderTheWriterIsAGap(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzSurveyE36 reads logs of any octets as a writer does that opens them.
+func FuzzSurveyE36(f *testing.F) {
+	for _, s := range []string{"", "\n", wholeRecord, wholeRecord + "\n", wholeRecord + "\n{\"se", "bad\n" + `{"seq":1,"timestamp":"2026`, "\x00\x00", "\xff\n\xff",
+		`{"seq":2,"timestamp":"2026-03-01T12:00:00.000Z","event":"edge_started","payload":{"edge":"../../x","session":"s"}}` + "\n",
+		`{"seq":3,"timestamp":"2026-03-01T12:00:00.000Z","event":"crossing_opened","payload":{"edge":7}}` + "\n"} {
+		f.Add(s)
+	}
+	s := &Store{o: Options{EdgeID: testEdge}.withDefaults(), dir: f.TempDir()}
+	f.Fuzz(func(t *testing.T, octets string) {
+		fs := &hangingFS{logs: map[string]*bytes.Buffer{"s": bytes.NewBufferString(octets)}}
+		file, _ := fs.OpenLog("s")
+		w := &writer{log: &Log{store: s, id: "s"}, file: file}
+		found, err := w.inspect()
+		if err != nil {
+			return // it is the log of another session
+		}
+		lines := strings.Split(octets, "\n")
+		last := lines[len(lines)-1]
+		if found.ragged != (last != "") || found.ragged != (len(found.torn) > 0) {
+			t.Errorf("ragged is %v, torn %v", found.ragged, found.torn)
+		}
+		for i, n := range found.torn {
+			if want := lines[len(lines)-len(found.torn)+i]; n != int64(len(want)) {
+				t.Errorf("torn is %v, but %q has %d octets", found.torn, want, len(want))
+			}
+		}
+	})
 }

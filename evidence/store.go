@@ -210,7 +210,7 @@ func (s *Store) Publish(content []byte) error {
 // Owed returns how many records are neither on disk nor told of by a gap on disk.
 func (s *Store) Owed() (n int) {
 	for _, l := range s.all() {
-		n += l.Owed()
+		n += l.owing()
 	}
 	return n
 }
@@ -219,7 +219,7 @@ func (s *Store) Owed() (n int) {
 func (s *Store) Healthy() error {
 	var faults []error
 	for _, l := range s.all() {
-		if n := l.Owed(); n > 0 {
+		if n := l.owing(); n > 0 {
 			faults = append(faults, fmt.Errorf("%w: %d records of session %s", ErrOwed, n, l.id))
 		}
 	}

@@ -53,7 +53,7 @@ func (w *writer) inspect() (*survey, error) {
 	case size < w.size:
 		w.altered = &gapRecord{reason: gapLogAltered, from: w.wrote, sizes: &[2]int64{w.size, size},
 			detail: w.name + " is shorter than this edge left it"}
-		w.size, w.started = 0, false
+		w.size, w.unknown, w.started = 0, false, false
 	case w.started && size == w.size:
 		return s, nil
 	}
@@ -66,7 +66,8 @@ func (w *writer) inspect() (*survey, error) {
 		return nil, err
 	}
 	s.findTorn(w.cut)
-	return s, w.findDead(s)
+	w.findDead(s)
+	return s, nil
 }
 
 // survey reads the file from an offset at which a line begins. Its memory is
@@ -131,58 +132,6 @@ func (s *survey) noteLine(line []byte, length int64, whole, ended bool) {
 	}
 }
 
-// findTorn decides which lines the next torn_record names. A bad line with its
-// line end is damage that no append excuses, unless a repair of it was cut short:
-// then it stands in front of an unfinished torn_record, or this writer itself was
-// about to mark it when it failed (cut).
-func (s *survey) findTorn(cut []int64) {
-	if s.ragged || len(cut) > 0 && slices.Equal(s.run, cut) {
-		s.torn = s.run
-	}
-}
-
-// unfinishedRepair reports whether line could be the beginning of a torn_record
-// as build writes it.
-func unfinishedRepair(line []byte) bool {
-	rest := strings.TrimRight(string(line[:min(len(line), 512)]), "\x00")
-	for _, piece := range repairPieces {
-		switch n := piece.match(rest); {
-		case n == len(rest):
-			return rest != ""
-		case n < 0:
-			return false
-		default:
-			rest = rest[n:]
-		}
-	}
-	return true
-}
-
-// A repairPiece is literal text, or a run of characters of a kind.
-type repairPiece struct{ text, kind string }
-
-var repairPieces = []repairPiece{
-	{text: `{"seq":`}, {kind: "0123456789"},
-	{text: `,"timestamp":"`}, {kind: "0123456789-:.TZ"},
-	{text: `","event":"evidence_gap","payload":{"edge":"`}, {kind: "0123456789abcdefTZ-"},
-	{text: `","reason":"torn_record"`},
-}
-
-// match returns how much of s the piece accounts for, -1 when s does not begin
-// with it. A s that ends within the piece is accounted for whole.
-func (p repairPiece) match(s string) int {
-	if p.kind != "" {
-		return len(s) - len(strings.TrimLeft(s, p.kind))
-	}
-	if strings.HasPrefix(p.text, s) {
-		return len(s)
-	}
-	if !strings.HasPrefix(s, p.text) {
-		return -1
-	}
-	return len(p.text)
-}
-
 // note takes in the record that s.line holds.
 func (w *writer) note(s *survey, first bool) error {
 	l := &s.line
@@ -233,7 +182,7 @@ func (s *survey) noteWindow(l *logLine) {
 
 // findDead finds the edges that left a window or a crossing open and are dead.
 // The window of an edge of which that cannot be told is left alone.
-func (w *writer) findDead(s *survey) error {
+func (w *writer) findDead(s *survey) {
 	edges := make(map[string]*deadEdge)
 	for edge, last := range s.windows {
 		edges[edge] = &deadEdge{edge: edge, open: true, last: last}
@@ -252,5 +201,4 @@ func (w *writer) findDead(s *survey) error {
 		s.dead = append(s.dead, *d)
 	}
 	slices.SortFunc(s.dead, func(a, b deadEdge) int { return strings.Compare(a.edge, b.edge) })
-	return nil
 }
