@@ -142,10 +142,18 @@ func (x *crossing) limitResend(out *http.Request) {
 	}
 	switch out.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		out.Body = emptyBody{}
+		noResend(out)
 	default:
 		out.Body = http.NoBody // an HTTP/2 request has a body of its own kind even when it has none
 	}
+}
+
+// noResend gives out the empty body that net/http will not send twice. Named
+// as identity-coded, it is not probed for octets, which would cost a goroutine
+// and a timer; on the wire nothing stands for it.
+func noResend(out *http.Request) {
+	out.Body = emptyBody{}
+	out.TransferEncoding = []string{"identity"}
 }
 
 // emptyBody is a body of no octets that net/http cannot take for NoBody.
@@ -153,6 +161,9 @@ type emptyBody struct{}
 
 func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (emptyBody) Close() error             { return nil }
+
+// WriteTo saves net/http a copying buffer.
+func (emptyBody) WriteTo(io.Writer) (int64, error) { return 0, nil }
 
 // unescaped decodes percent-escapes; text that is not escaped rightly stays.
 func unescaped(path string) string {

@@ -174,7 +174,7 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 		return nil, &terms.FetchError{Kind: terms.FailureConnect, Err: err}
 	}
 	req.Header = header
-	req.Body = emptyBody{} // once: see sendable
+	noResend(req)
 	resp, err := u.multi.RoundTrip(req)
 	if err != nil {
 		return nil, fetchError(err)
