@@ -66,7 +66,7 @@ func (x *crossing) describe(resp *http.Response) {
 // pass turns the origin's head into the client's.
 func (x *crossing) pass(r *http.Request, resp *http.Response) {
 	resp.Header = x.edge.responseFields(resp)
-	if r.ProtoMajor == 1 && r.ContentLength < 0 {
+	if r.ProtoMajor == 1 && r.ContentLength < 0 || x.uploading(r) {
 		// The request was chunked. Whether it also had a length, about which
 		// another reader may think otherwise, net/http does not tell, so what
 		// follows it is not read as a request (RFC 9112 6.1).

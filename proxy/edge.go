@@ -85,7 +85,8 @@ type Edge struct {
 	baseCtx      context.Context
 	stop         context.CancelFunc
 	ports        *PortSet
-	tls          *tls.Config // towards clients
+	tls          *tls.Config   // towards clients
+	silence      time.Duration // silenceLimit; a test has less patience
 
 	// Connections taken out of net/http's hands: tunnels being opened and
 	// tunnels passed through unread. mu guards tunnels; setup counts the
@@ -115,7 +116,7 @@ func New(o Options) (*Edge, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts,
-		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{})}
+		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit}
 	if e.ports == nil {
 		e.ports = DefaultConnectPorts()
 	}
@@ -145,7 +146,7 @@ func New(o Options) (*Edge, error) {
 func (e *Edge) server(h http.Handler) http.Server {
 	return http.Server{
 		Handler:                      h,
-		ReadHeaderTimeout:            silenceLimit,
+		ReadHeaderTimeout:            e.silence,
 		IdleTimeout:                  idleLimit,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is the origin's to answer

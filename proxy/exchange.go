@@ -67,6 +67,7 @@ func (x *crossing) aborted() {
 func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(r.Context(), x.watch.trace(x.w, r))
 	out := x.sendable(r, ctx)
+	x.beginUpload(r)
 	x.rec.RequestedAt = time.Now()
 	x.watch.sent = x.rec.RequestedAt
 	resp, err := x.roundTrip(r, out)

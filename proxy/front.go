@@ -123,15 +123,12 @@ func (e *Edge) cross(x *crossing, r *http.Request, scheme, authority, asWritten 
 		h := &hijackWriter{ResponseWriter: x.w, edge: e}
 		x.w = h
 		defer h.finish()
-	} else if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		// An answer may come before the upload ends (N14). An error means
-		// that the server cannot, and then it reads the upload first.
-		_ = http.NewResponseController(x.w).EnableFullDuplex()
 	}
 	defer x.aborted()
 	req := r.WithContext(context.WithValue(r.Context(), crossingKey{}, x))
 	req.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), Path: r.URL.Path}
 	e.carry.ServeHTTP(x.w, req)
+	x.endUpload(r)
 }
 
 // A rejection is why a request is turned away before it can be ruled.
@@ -183,6 +180,7 @@ func (x *crossing) turnAway(r *http.Request, rej rejection) {
 	if !x.edge.folded.fold(x) {
 		x.end(r.Context(), evidence.Refused)
 	}
+	x.limitDrain(r)
 	x.edge.write(x.w, r, x.edge.response(r, rep, x.label()))
 }
 

@@ -63,7 +63,17 @@ func (x *crossing) setRefusal(ruling rulings.Ruling) {
 func (x *crossing) answer(r *http.Request, rep reply, outcome evidence.Outcome) *http.Response {
 	x.tell(&rep)
 	x.end(r.Context(), outcome)
+	x.limitDrain(r)
 	return x.edge.response(r, rep, x.label())
+}
+
+// limitDrain bounds how long net/http waits for the rest of an upload nobody
+// wants: it reads some of it before it closes the connection or uses it again.
+func (x *crossing) limitDrain(r *http.Request) {
+	if r.ProtoMajor == 1 && r.ContentLength != 0 {
+		// An error means that the connection is gone.
+		_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(x.edge.silence))
+	}
 }
 
 // tell completes rep and writes it into the record exactly as the agent reads it.

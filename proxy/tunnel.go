@@ -173,14 +173,14 @@ func (x *crossing) writeConnect(conn net.Conn, r *http.Request, rep reply) {
 	resp.Status = fmt.Sprintf("%d %s", resp.StatusCode, rep.Reason)
 	resp.Close = true
 	resp.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	conn.SetWriteDeadline(time.Now().Add(silenceLimit))
+	conn.SetWriteDeadline(time.Now().Add(x.edge.silence))
 	// An error means that the client left, and nothing is owed to it.
 	_ = resp.Write(conn)
 }
 
 // intercept opens the tunnel and hands what it carries to the inner server.
 func (e *Edge) intercept(c *tunnelConn, x *crossing) {
-	deadline := time.Now().Add(silenceLimit)
+	deadline := time.Now().Add(x.edge.silence)
 	c.SetDeadline(deadline)
 	if _, err := io.WriteString(c.Conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		c.Close()

@@ -1,0 +1,34 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+)
+
+// beginUpload lets an answer go out before the upload has ended (N14). An error
+// means that the server cannot, and then it reads the upload first.
+func (x *crossing) beginUpload(r *http.Request) {
+	if x.watch.body.ReadCloser != nil && r.ProtoMajor == 1 {
+		_ = http.NewResponseController(x.w).EnableFullDuplex()
+	}
+}
+
+// uploading reports whether r has a body over HTTP/1.x of which the upstream has
+// not taken the end.
+func (x *crossing) uploading(r *http.Request) bool {
+	return x.watch.body.ReadCloser != nil && r.ProtoMajor == 1 && !x.watch.body.ended.Load()
+}
+
+// endUpload gives up the rest of an upload after an answer that did not wait for
+// it. net/http then closes the connection, but unless it has itself found the
+// body too long it does so at once, and the client's system would throw the
+// answer away on the reset that follows; and a rest that it did read to its end
+// would leave it reading the connection twice.
+func (x *crossing) endUpload(r *http.Request) {
+	if !x.uploading(r) {
+		return
+	}
+	tooLong := http.MaxBytesReader(x.w, io.NopCloser(bytes.NewReader([]byte{0})), 0)
+	_, _ = tooLong.Read(make([]byte, 1)) // fails, and marks the connection
+}
