@@ -61,6 +61,12 @@ func loopbackPolicy() rulings.PolicyFile {
 	return rulings.PolicyFile{AllowPrivate: []string{"127.0.0.0/8", "::1/128", "localhost"}}
 }
 
+// soon makes the edge lose patience with silent clients at once.
+func soon(e *Edge) {
+	e.silence = 50 * time.Millisecond
+	e.outer.ReadHeaderTimeout, e.inner.ReadHeaderTimeout = e.silence, e.silence
+}
+
 // policyAllowing is a policy that lets through just these private hosts and prefixes.
 func policyAllowing(private ...string) rulings.PolicyFile {
 	return rulings.PolicyFile{AllowPrivate: append([]string{}, private...)}
@@ -245,7 +251,11 @@ func (r record) at(path string) any {
 func (r record) want(t testing.TB, members map[string]any) {
 	t.Helper()
 	for path, want := range members {
-		if got := r.at(path); fmt.Sprint(got) != fmt.Sprint(want) {
+		got := r.at(path)
+		if n, ok := got.(float64); ok && n == float64(int64(n)) {
+			got = int64(n)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %s = %v, want %v", r.Event, path, got, want)
 		}
 	}
