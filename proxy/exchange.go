@@ -65,8 +65,14 @@ func (x *crossing) aborted() {
 
 // send hands the request to the transport, once.
 func (x *crossing) send(r *http.Request) (*http.Response, error) {
-	ctx := httptrace.WithClientTrace(r.Context(), x.watch.trace(x.w, r))
-	out := x.sendable(r, ctx)
+	out := x.sendable(r)
+	ctx := r.Context()
+	if out.Body == http.NoBody {
+		// Over HTTP/2 the transport sends such a request again when the site
+		// turns its stream away, and there is no body that would keep it from that.
+		ctx, x.watch.once = context.WithCancelCause(ctx) // ends with the request's own
+	}
+	out = out.WithContext(httptrace.WithClientTrace(ctx, x.watch.trace(x.w, r)))
 	x.beginUpload(r)
 	x.rec.RequestedAt = time.Now()
 	x.watch.sent = x.rec.RequestedAt
@@ -74,6 +80,9 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	x.watch.headRead()
 	x.rec.Address = x.watch.address()
 	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return nil, err
 	}
 	x.rec.HTTPStatus, x.rec.HTTPVersion = resp.StatusCode, versionOf(resp)
@@ -99,8 +108,8 @@ func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
 // sendable is the request as it leaves the edge. The target keeps every octet
 // the agent wrote: URL.Opaque is sent as it stands, except that one beginning
 // with // would be read as a host and stays in Path.
-func (x *crossing) sendable(r *http.Request, ctx context.Context) *http.Request {
-	out := r.WithContext(ctx)
+func (x *crossing) sendable(r *http.Request) *http.Request {
+	out := r.WithContext(r.Context())
 	out.RequestURI = ""
 	out.Close = false
 	path, query, hasQuery := strings.Cut(x.target, "?")

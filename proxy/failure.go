@@ -96,7 +96,7 @@ func sortExchange(err error) (rulings.Reason, rulings.Words) {
 	switch {
 	case isTimeout(err):
 		return rulings.ResponseTimeout, rulings.Say("The site did not answer in time.")
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+	case errors.Is(err, errSentBefore), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		errors.Is(err, net.ErrClosed), strings.Contains(text, "server closed idle connection"),
 		strings.Contains(text, "cannot retry"), strings.Contains(text, "transport connection broken: EOF"):
 		return rulings.ConnectionTerminated, rulings.Say("The site closed the connection without an answer. The request may have reached it.")

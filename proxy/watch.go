@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -13,6 +15,9 @@ import (
 	"github.com/wayleave/wayleave/evidence"
 )
 
+// errSentBefore ends a request that the transport was about to send again.
+var errSentBefore = errors.New("the site turned the request away, and it is not sent twice")
+
 // An upstreamWatch sees what happens to one request below the transport: which
 // connection it got and how that came about, its interim answers, and how much
 // of its body was taken.
@@ -22,6 +27,11 @@ type upstreamWatch struct {
 	addr                  string
 	fresh                 dialFacts
 	body                  countedBody
+
+	// once, where it is set, ends the request that the transport is about to send
+	// again; wrote says that it was sent before.
+	once  context.CancelCauseFunc
+	wrote atomic.Bool
 
 	// mu guards w against an interim answer that arrives, on a goroutine of the
 	// transport, after the request was given up. w is nil from then on.
@@ -33,6 +43,9 @@ type upstreamWatch struct {
 // the client's writer.
 func (w *upstreamWatch) trace(client http.ResponseWriter, r *http.Request) *httptrace.ClientTrace {
 	t := &httptrace.ClientTrace{GotConn: w.gotConn}
+	if w.once != nil {
+		t.WroteHeaders = func() { w.wrote.Store(true) }
+	}
 	if r.ProtoAtLeast(1, 1) { // HTTP/1.0 knows no interim answers
 		w.w = client
 		t.Got1xxResponse = w.interim
@@ -41,6 +54,9 @@ func (w *upstreamWatch) trace(client http.ResponseWriter, r *http.Request) *http
 }
 
 func (w *upstreamWatch) gotConn(info httptrace.GotConnInfo) {
+	if w.once != nil && w.wrote.Load() {
+		w.once(errSentBefore)
+	}
 	w.got = time.Now()
 	d := dialledOf(info.Conn)
 	if d == nil {
