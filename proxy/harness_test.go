@@ -61,6 +61,22 @@ func loopbackPolicy() rulings.PolicyFile {
 	return rulings.PolicyFile{AllowPrivate: []string{"127.0.0.0/8", "::1/128", "localhost"}}
 }
 
+// withService is the policy of most tests with hosts that are services.
+func withService(hosts ...string) rulings.PolicyFile {
+	p := loopbackPolicy()
+	p.Services = hosts
+	return p
+}
+
+// loopbackPolicyOf returns the effective policy of most tests.
+func loopbackPolicyOf(t testing.TB) func() *rulings.Policy {
+	p, faults := rulings.NewPolicy(loopbackPolicy())
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return func() *rulings.Policy { return p }
+}
+
 // soon makes the edge lose patience with silent clients at once.
 func soon(e *Edge) {
 	e.silence = 50 * time.Millisecond

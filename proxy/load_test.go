@@ -107,8 +107,31 @@ func heapInUse() int64 {
 }
 
 // edgeChild makes the test binary serve an edge on a data directory instead of
-// running tests, so that it can be killed.
-const edgeChild = "WAYLEAVE_TEST_EDGE_CHILD"
+// running tests, so that it can be killed; edgeChildCA names the file of the CA
+// that origins have their certificates from.
+const (
+	edgeChild   = "WAYLEAVE_TEST_EDGE_CHILD"
+	edgeChildCA = "WAYLEAVE_TEST_EDGE_CHILD_CA"
+)
+
+// startChild starts an edge in a process of its own, which ends with the test,
+// and returns where it listens.
+func startChild(t *testing.T, cmd *exec.Cmd) (addr string) {
+	t.Helper()
+	cmd.Stderr = os.Stderr
+	_, err := cmd.StdinPipe() // its end is the child's
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	return strings.TrimSpace(line)
+}
 
 // Killed with SIGKILL under load, the edge leaves every crossing a client saw
 // whole in its log (E49).
@@ -123,13 +146,7 @@ func killUnderLoad(t *testing.T, after time.Duration) {
 	data := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestEdgeChild$")
 	cmd.Env = append(os.Environ(), edgeChild+"="+data)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	must(t, err)
-	proxy := &url.URL{Scheme: "http", Host: strings.TrimSpace(line), User: url.UserPassword("killed", "x")}
+	proxy := &url.URL{Scheme: "http", Host: startChild(t, cmd), User: url.UserPassword("killed", "x")}
 
 	var mu sync.Mutex
 	whole := make(map[string]bool)
@@ -205,7 +222,11 @@ func TestEdgeChild(t *testing.T) {
 		e.down()
 		return
 	}
-	e := startEdge(t, edgeSetup{data: data})
+	e := startEdge(t, edgeSetup{data: data, upstream: func(o *UpstreamOptions) {
+		if ca := os.Getenv(edgeChildCA); ca != "" {
+			o.CAFile = ca
+		}
+	}})
 	fmt.Println(e.addr)
-	select {}
+	io.Copy(io.Discard, os.Stdin) // until the parent is gone
 }
