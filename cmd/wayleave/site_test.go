@@ -96,6 +96,16 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
+	case "/twice":
+		// A second answer stands behind the first one before anybody asked for it.
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nfirst\n")
+		time.Sleep(50 * time.Millisecond) // until the connection is idle
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nSet-Cookie: sid=hunter2\r\nContent-Length: 7\r\n\r\nhunter2")
 	default:
 		fmt.Fprintf(w, "the page %s\n", r.URL.Path)
 	}
