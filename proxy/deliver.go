@@ -66,6 +66,7 @@ func (x *crossing) describe(resp *http.Response) {
 // pass turns the origin's head into the client's.
 func (x *crossing) pass(r *http.Request, resp *http.Response) {
 	resp.Header = x.edge.responseFields(resp)
+	keepTrailers(resp.Trailer)
 	if r.ProtoMajor == 1 && r.ContentLength < 0 || x.uploading(r) {
 		// The request was chunked. Whether it also had a length, about which
 		// another reader may think otherwise, net/http does not tell, so what
@@ -277,6 +278,7 @@ func (b *flowingBody) write(piece []byte) {
 // finish records the crossing as delivered and then releases what was held.
 func (b *flowingBody) finish(held []byte) {
 	x := b.x
+	keepTrailers(b.resp.Trailer)
 	b.sum.Write(held)
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(b.read)

@@ -146,7 +146,8 @@ func sendableAsWritten(target string) bool {
 func (x *crossing) limitResend(out *http.Request) {
 	out.GetBody = nil
 	if out.Body != nil && out.Body != http.NoBody && out.ContentLength != 0 {
-		x.watch.body.ReadCloser = out.Body
+		keepTrailers(out.Trailer)
+		x.watch.body.ReadCloser, x.watch.body.trailer = out.Body, out.Trailer
 		out.Body = &x.watch.body
 		return
 	}

@@ -110,14 +110,16 @@ func (w *upstreamWatch) timings(rec *evidence.Crossing) {
 // A countedBody counts the request body as the transport takes it.
 type countedBody struct {
 	io.ReadCloser
-	n     atomic.Int64
-	ended atomic.Bool // it was read to its end
+	trailer http.Header // the request's, which net/http fills in when the body ends
+	n       atomic.Int64
+	ended   atomic.Bool // it was read to its end
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.n.Add(int64(n))
 	if err == io.EOF {
+		keepTrailers(b.trailer)
 		b.ended.Store(true)
 	}
 	return n, err

@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Fields that never pass in a head do not pass behind a body either, announced
+// or not: an origin that merges trailers would read them as if they had.
+func TestN8TrailersOfARequestHoldNothingThatEndsHere(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	var trailer http.Header
+	o := startOrigin(t, "", true, func(_ http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "upload" {
+			t.Errorf("at the origin %q, %v", body, err)
+		}
+		trailer = r.Trailer
+	})
+	addr := strings.TrimPrefix(o.URL, "http://")
+	resp, _ := e.dial().ask("POST " + o.URL + "/ HTTP/1.1\r\nHost: " + addr + "\r\nTransfer-Encoding: chunked\r\n" +
+		"Trailer: Proxy-Authorization, X-Sum\r\n\r\n6\r\nupload\r\n0\r\n" +
+		"Proxy-Authorization: Basic c2Vzc2lvbjpodW50ZXIy\r\nX-Sum: abc\r\nHost: elsewhere\r\nAuthorization: hunter2\r\nConnection: X-Own\r\nX-Own: 1\r\n\r\n")
+	if want := (http.Header{"X-Sum": {"abc"}}); resp.StatusCode != 200 || !cmp.Equal(trailer, want) {
+		t.Errorf("%s, the origin read the trailer %v", resp.Status, trailer)
+	}
+}
+
+func TestN8TrailersOfAnAnswerHoldNothingThatEndsHere(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, announced := range []string{"Trailer: Alt-Svc, Proxy-Authenticate, X-Sum\r\n", "Trailer: X-Sum\r\n", ""} {
+		for _, w := range ways {
+			s := answering(t, w.secure, "HTTP/1.1 200 OK\r\n"+announced+"Transfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\n"+
+				"Alt-Svc: h3=\":443\"\r\nX-Sum: abc\r\nProxy-Authenticate: Basic\r\nKeep-Alive: 9\r\n\r\n")
+			resp, err := e.by(w).Do(request(t, "GET", s.url+"/", nil))
+			body := text(t, resp, err)
+			if want := (http.Header{"X-Sum": {"abc"}}); body != "page" || !cmp.Equal(resp.Trailer, want) {
+				t.Errorf("%s, %q: %q, trailer %v", w.name, announced, body, resp.Trailer)
+			}
+		}
+	}
+}
