@@ -36,7 +36,8 @@ var zone = map[string]string{
 	"six.test.":            "::1",
 	"private.test.":        "10.1.2.3",
 	"metadata.test.":       "169.254.169.254",
-	"nat64.test.":          "64:ff9b::a01:203",
+	// 10.1.2.3 behind a translator (RFC 6052)
+	"nat64.test.": "64:ff9b::a01:203",
 }
 
 const slowName = "slow.test."
