@@ -1,0 +1,201 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// leaks is what must not be in what a client reads of a failure: text of Go's
+// errors and addresses of the edge's network.
+var leaks = regexp.MustCompile(`(?i)dial|tcp|lookup|x509|EOF|syscall|net/http|goroutine|panic|127\.0\.0\.1|10\.255|no such host|broken pipe|malformed`)
+
+// closedPort is an address of this machine on which nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// silentListener accepts connections and never says a word.
+func silentListener(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+		}
+	}()
+	return l.Addr().String()
+}
+
+// saying is the URL of a service that says octets to whoever connects and closes.
+func saying(t *testing.T, octets string) string {
+	return startSite(t, false, func(v *visit) {
+		v.say(octets)
+		v.Close()
+	}).url
+}
+
+// Each failure keeps its cause apart, in the answer, in Proxy-Status (RFC 9209)
+// and in the record. The hosts are services, so that the request itself fails
+// and not the question for robots.txt.
+func TestN19EachFailureIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		url    func(t *testing.T) string
+		reason string
+		status int
+	}{
+		{"a name that does not exist", func(*testing.T) string { return "http://gone.test" }, "dns_error", 502},
+		{"a name nobody answers for", func(*testing.T) string { return "http://slow.test" }, "dns_timeout", 504},
+		{"a closed port", func(t *testing.T) string { return "http://" + closedPort(t) }, "connection_refused", 502},
+		{"a closed port, intercepted", func(t *testing.T) string { return "https://" + closedPort(t) }, "connection_refused", 502},
+		{"no TLS behind the port", func(t *testing.T) string { return strings.Replace(saying(t, "x"), "http:", "https:", 1) }, "tls_protocol_error", 502},
+		{"an end without an answer", func(t *testing.T) string { return saying(t, "") }, "connection_terminated", 502},
+		{"an end within the head", func(t *testing.T) string { return saying(t, "HTTP/1.1 200 OK\r\nX: ") }, "connection_terminated", 502},
+		{"no answer in time", func(t *testing.T) string { return "http://" + silentListener(t) }, "http_response_timeout", 504},
+		{"no HTTP", func(t *testing.T) string { return saying(t, "220 smtp ready\r\n\r\n") }, "http_protocol_error", 502},
+		{"a head over 1 MiB", func(t *testing.T) string { return saying(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1100<<10)) }, "http_response_header_section_size", 502},
+		{"a switch of protocols", func(t *testing.T) string {
+			return saying(t, "HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		}, "http_upgrade_failed", 502},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := startEdge(t, edgeSetup{policy: withService("127.0.0.1", "gone.test", "slow.test"),
+				upstream: func(o *UpstreamOptions) { o.HeadTimeout = 100 * time.Millisecond }})
+			base := c.url(t)
+			for _, http2 := range []bool{false, true} {
+				if http2 && !strings.HasPrefix(base, "https:") {
+					continue
+				}
+				resp, err := e.client("", http2).Get(base + "/f")
+				body := text(t, resp, err)
+				status := resp.Header.Get("Proxy-Status")
+				if resp.StatusCode != c.status || reasonOf(resp) != c.reason || !strings.HasPrefix(status, e.via+"; error="+c.reason+";") {
+					t.Errorf("%s, Proxy-Status: %s", resp.Status, status)
+				}
+				if leak := leaks.FindString(body + fmt.Sprint(resp.Header)); leak != "" {
+					t.Errorf("the client reads %q in %s", leak, body)
+				}
+				if !strings.Contains(body, `"whose":"upstream"`) || strings.Contains(body, "retry_at") {
+					t.Errorf("told %s", body)
+				}
+			}
+			r := e.crossing("/f")
+			r.want(t, map[string]any{"outcome": "unavailable", "failure.kind": c.reason, "told.status": c.status, "told.reason": c.reason, "delivered": nil,
+				"refusal": nil, "class": "service"})
+			if unanswered := r.at("http_status") == nil; unanswered != strings.Contains(r.raw, `"dependency_unavailable"`) {
+				t.Errorf("an answer came: %v; the gap does not fit: %s", !unanswered, r.raw)
+			}
+			if r.at("failure.detail") == nil {
+				t.Error("the record does not say what went wrong")
+			}
+		})
+	}
+}
+
+// Inside a tunnel a failed connect is an answer, and the tunnel goes on.
+func TestN19AFailureInsideATunnelLeavesItUsable(t *testing.T) {
+	e := startEdge(t, edgeSetup{policy: withService("127.0.0.1")})
+	addr := closedPort(t)
+	c, _ := e.rawBy(ways[2], addr)
+	for range 2 {
+		resp, body := c.ask("GET /down HTTP/1.1\r\nHost: " + addr + "\r\n\r\n")
+		if resp.StatusCode != 502 || reasonOf(resp) != "connection_refused" || resp.Close {
+			t.Errorf("%s %s", resp.Status, body)
+		}
+	}
+	for _, r := range e.waitCrossings(2) {
+		r.want(t, map[string]any{"outcome": "unavailable", "failure.kind": "connection_refused", "url": "https://" + addr + "/down"})
+	}
+}
+
+// A source that cannot be reached is refused, since its robots.txt is not known.
+func TestN19AnUnreachableSourceIsRefused(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, w := range ways {
+		url := "http://" + closedPort(t)
+		if w.secure {
+			url = strings.Replace(url, "http:", "https:", 1)
+		}
+		resp, err := e.by(w).Get(url + "/")
+		body := text(t, resp, err)
+		if resp.StatusCode != 503 || reasonOf(resp) != "robots_unreachable" || resp.Header.Get("Retry-After") == "" || leaks.MatchString(body) {
+			t.Errorf("%s: %s %s", w.name, resp.Status, body)
+		}
+		e.crossing(url).want(t, map[string]any{"outcome": "refused", "refusal.reason": "robots_unreachable", "requested_at": nil})
+	}
+}
+
+// Causes that cannot be brought about on loopback without waiting.
+func TestN19CausesAreSorted(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want rulings.Reason
+	}{
+		{&legError{legConnect, context.DeadlineExceeded}, rulings.ConnectionTimeout},
+		{&legError{legConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ETIMEDOUT)}}, rulings.ConnectionTimeout},
+		{&legError{legConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}}, rulings.DestinationUnroutable},
+		{&legError{legConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}}, rulings.DestinationUnroutable},
+		{&legError{legConnect, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EMFILE)}}, rulings.DestinationUnavailable},
+		{&legError{legTLS, context.DeadlineExceeded}, rulings.ConnectionTimeout},
+		{&legError{legTLS, io.EOF}, rulings.TLSProtocolError},
+		{&legError{legTLS, tls.RecordHeaderError{Msg: "x"}}, rulings.TLSProtocolError},
+		{&legError{legTLS, &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}, rulings.TLSCertificateError},
+		{&legError{legTLS, x509.HostnameError{Certificate: &x509.Certificate{}}}, rulings.TLSCertificateError},
+		{&legError{legConnect, &net.DNSError{IsTimeout: true}}, rulings.DNSTimeout},
+		{&legError{legConnect, &net.DNSError{IsNotFound: true}}, rulings.DNSError},
+		{&legError{legConnect, fmt.Errorf("x: %w", errPrivate)}, rulings.PrivateAddress},
+		{&legError{legConnect, fmt.Errorf("x: %w", errLoop)}, rulings.Loop},
+		{syscall.ECONNRESET, rulings.ConnectionTerminated},
+		{io.ErrUnexpectedEOF, rulings.ConnectionTerminated},
+		{errors.New("net/http: something new"), rulings.HTTPProtocolError},
+	} {
+		f := failureOf(c.err)
+		if f.reason != c.want || f.told.String() == "" || leaks.MatchString(f.told.String()) || f.detail != c.err.Error() {
+			t.Errorf("%v is %s, told %q", c.err, f.reason, f.told)
+		}
+		if whose := f.reason.Facts().Whose; whose == rulings.WhoseUpstream && f.reason.Facts().ProxyError != string(f.reason) {
+			t.Errorf("%s: Proxy-Status error %s", f.reason, f.reason.Facts().ProxyError)
+		}
+	}
+}
+
+// An origin's own failures are answers like any other, and never look like one
+// of the edge's.
+func TestN19AnOriginsErrorsAreNotTheEdges(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	o := startOrigin(t, "", false, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Proxy-Status", "wayleave; error=loop")
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, `{"reason":"undecided"}`)
+	})
+	resp, body := get(t, e.client("", true), o.URL+"/")
+	if resp.StatusCode != 503 || resp.Header.Get("Proxy-Status") != "" || body != `{"reason":"undecided"}` {
+		t.Errorf("%s %v %s", resp.Status, resp.Header, body)
+	}
+	e.crossing(o.URL).want(t, map[string]any{"outcome": "delivered", "http_status": 503, "refusal": nil, "told": nil, "failure": nil, "challenge": nil})
+}
