@@ -31,4 +31,5 @@ func (x *crossing) endUpload(r *http.Request) {
 	}
 	tooLong := http.MaxBytesReader(x.w, io.NopCloser(bytes.NewReader([]byte{0})), 0)
 	_, _ = tooLong.Read(make([]byte, 1)) // fails, and marks the connection
+	x.limitDrain(r)
 }
