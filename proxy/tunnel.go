@@ -10,11 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/internal/hostkey"
@@ -311,87 +308,3 @@ func (t *tunnel) same(scheme, authority string) bool {
 	o, err := hostkey.ParseOrigin(scheme, authority)
 	return err == nil && o == t.origin
 }
-
-// What a tunnel can carry.
-type content uint8
-
-const (
-	contentOther content = iota
-	contentTLS
-	contentHTTP
-)
-
-// maxMethod bounds how long a method is waited for. No registered one has 20.
-const maxMethod = 64
-
-// peek reads as much as tells what the tunnel carries, and keeps it. TLS begins
-// with a handshake record (RFC 8446 5.1), HTTP with a token and a space.
-func (c *tunnelConn) peek() (content, error) {
-	for {
-		if kind, known := contentOf(c.early); known {
-			return kind, nil
-		}
-		var buf [maxMethod]byte
-		n, err := c.Conn.Read(buf[:])
-		c.early = append(c.early, buf[:n]...)
-		if err != nil && n == 0 {
-			if !isTimeout(err) {
-				c.tunnel.clientLeft.Store(true)
-			}
-			return contentOther, err
-		}
-	}
-}
-
-func contentOf(b []byte) (kind content, known bool) {
-	const handshakeRecord = 0x16
-	if len(b) > 0 && b[0] == handshakeRecord {
-		return contentTLS, true
-	}
-	for i, ch := range b {
-		switch {
-		case ch == ' ' && i > 0:
-			return contentHTTP, true
-		case i >= maxMethod || !httpguts.IsTokenRune(rune(ch)):
-			return contentOther, true
-		}
-	}
-	return contentOther, false
-}
-
-// A chanListener gives the inner server the connections that tunnels are made
-// of.
-type chanListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (l *chanListener) init() {
-	l.conns, l.done = make(chan net.Conn), make(chan struct{})
-}
-
-// give hands c over, or closes it when the listener is closed.
-func (l *chanListener) give(c net.Conn) {
-	select {
-	case l.conns <- c:
-	case <-l.done:
-		c.Close()
-	}
-}
-
-func (l *chanListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *chanListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *chanListener) Addr() net.Addr { return &net.TCPAddr{} }
