@@ -163,6 +163,14 @@ func (c *rawClient) closed() {
 	}
 }
 
+// clientTLS completes the handshake in a tunnel to a loopback address.
+func (e *testEdge) clientTLS(tunnel net.Conn) *tls.Conn {
+	e.t.Helper()
+	c := tls.Client(tunnel, &tls.Config{RootCAs: e.roots, ServerName: "127.0.0.1"})
+	must(e.t, c.Handshake())
+	return c
+}
+
 // A way is how a client comes to a source through the edge.
 type way struct {
 	name    string
