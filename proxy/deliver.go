@@ -242,6 +242,10 @@ func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 			}
 		}
 		switch {
+		case err == io.EOF && b.ctx.Err() != nil:
+			// The client left, its leaving was passed on, and the source took it
+			// for the moment to end: nobody is there to take that end.
+			b.cut(b.ctx.Err())
 		case err == io.EOF && (b.resp.ContentLength < 0 || b.read == b.resp.ContentLength):
 			b.finish(held)
 			return b.written, nil
