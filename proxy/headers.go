@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"maps"
 	"net/http"
 	"net/textproto"
 	"strings"
@@ -8,39 +9,39 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// hopByHop are the fields that belong to one connection (RFC 9110 7.6.1) or
-// that lead round the proxy. TE is handled apart: "trailers" passes.
-var hopByHop = map[string]bool{
-	"Connection":          true,
-	"Proxy-Connection":    true,
-	"Proxy-Authenticate":  true,
-	"Proxy-Authorization": true,
-	"Keep-Alive":          true,
-	"Te":                  true,
-	"Transfer-Encoding":   true,
-	"Upgrade":             true,
-	"Http2-Settings":      true,
-	"Trailer":             true, // net/http announces trailers itself
+// isHopByHop reports whether a field belongs to one connection (RFC 9110 7.6.1).
+// TE is among them and handled apart: "trailers" passes. Trailer too: net/http
+// announces trailers itself.
+func isHopByHop(name string) bool {
+	switch name {
+	case "Connection", "Keep-Alive", "Te", "Transfer-Encoding", "Upgrade", "Http2-Settings", "Trailer":
+		return true
+	}
+	return strings.HasPrefix(name, "Proxy-")
 }
 
-// endToEnd copies the fields of h that go on to the next hop (N8). The values
+// endToEnd returns the fields of h that go on to the next hop (N8). The values
 // are shared, not copied.
 func endToEnd(h http.Header) http.Header {
-	out := make(http.Header, len(h)+3)
-	for name, values := range h {
-		if hopByHop[name] || strings.HasPrefix(name, "Proxy-") {
-			continue
-		}
-		out[name] = values
-	}
-	if nominated, ok := h["Connection"]; ok {
-		for _, line := range nominated {
-			for name := range strings.SplitSeq(line, ",") {
-				delete(out, textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name)))
-			}
-		}
-	}
+	out := maps.Clone(h)
+	keepEndToEnd(out)
 	return out
+}
+
+// keepEndToEnd takes the fields out of h that end here, those that Connection
+// nominates included.
+func keepEndToEnd(h http.Header) {
+	nominated := h["Connection"]
+	for name := range h {
+		if isHopByHop(name) {
+			delete(h, name)
+		}
+	}
+	for _, line := range nominated {
+		for name := range strings.SplitSeq(line, ",") {
+			delete(h, textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name)))
+		}
+	}
 }
 
 // requestFields are the fields of r as they are sent on, without User-Agent,
@@ -66,9 +67,10 @@ func (e *Edge) requestFields(r *http.Request) http.Header {
 	return out
 }
 
-// responseFields are the fields of an answer as they are passed to the client.
+// responseFields turns the fields of an answer into what is passed to the client.
 func (e *Edge) responseFields(resp *http.Response) http.Header {
-	out := endToEnd(resp.Header)
+	out := resp.Header
+	keepEndToEnd(out)
 	delete(out, "Alt-Svc") // it would lead the client round the proxy
 	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
 		delete(out, "Content-Length")
