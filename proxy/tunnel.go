@@ -29,6 +29,7 @@ type tunnel struct {
 
 	requests   atomic.Int64
 	clientLeft atomic.Bool // the client closed, as opposed to a deadline of ours
+	outOfTime  atomic.Bool // a deadline of ours ended the waiting for the client
 }
 
 type tunnelKey struct{}
@@ -50,7 +51,11 @@ func (c *tunnelConn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	n, err := c.Conn.Read(p)
-	if err != nil && !isTimeout(err) && !errors.Is(err, net.ErrClosed) {
+	switch {
+	case err == nil, errors.Is(err, net.ErrClosed):
+	case isTimeout(err):
+		c.tunnel.outOfTime.Store(true)
+	default:
 		c.tunnel.clientLeft.Store(true)
 	}
 	return n, err
@@ -270,6 +275,9 @@ func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
 	if t.requests.Load() > 0 || t.clientLeft.Load() || e.stopping.Load() {
 		return
 	}
+	if !t.outOfTime.Load() && !speaksHTTP2(c) {
+		return // the parser turned away what came, and has said so; no request was made (E13)
+	}
 	x := &crossing{edge: e, log: t.log, policy: e.opt.Policy()}
 	x.rec.Grade = evidence.Mediated
 	x.rec.Authority = t.named
@@ -278,6 +286,13 @@ func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
 		x.rec.PolicyDigest = x.policy.Digest()
 	}
 	x.unread(&tunnelConn{Conn: c, tunnel: t}, "the client sent no whole request head in its tunnel", context.DeadlineExceeded)
+}
+
+// speaksHTTP2 reports whether c carries HTTP/2, which has a timer of its own for
+// silent clients.
+func speaksHTTP2(c net.Conn) bool {
+	t, ok := c.(*tls.Conn)
+	return ok && t.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // mismatch says why a request may not use its tunnel: it names another host
