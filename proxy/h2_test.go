@@ -66,7 +66,8 @@ func (h *h2Conn) head(stream uint32, end bool, fields ...string) {
 }
 
 // do sends a bodiless request and reads its answer: the status, the fields and
-// the body, or status 0 and the code of a stream that was reset.
+// the body, or status 0 and the code of a stream that was reset, or what ended
+// the connection.
 func (h *h2Conn) do(method, target string, fields ...string) (status int, header http.Header, body string) {
 	h.t.Helper()
 	id := h.stream
@@ -82,7 +83,7 @@ func (h *h2Conn) answer(stream uint32) (status int, header http.Header, body str
 	for {
 		f, err := h.ReadFrame()
 		if err != nil {
-			h.t.Fatalf("reading a frame: %v", err)
+			return 0, header, err.Error()
 		}
 		switch f := f.(type) {
 		case *http2.SettingsFrame:
@@ -107,8 +108,6 @@ func (h *h2Conn) answer(stream uint32) (status int, header http.Header, body str
 			if f.StreamID == stream {
 				return 0, header, f.ErrCode.String()
 			}
-		case *http2.GoAwayFrame:
-			h.t.Logf("the connection ends: %v", f.ErrCode)
 		}
 		if ends, ok := f.(interface{ StreamEnded() bool }); ok && f.Header().StreamID == stream && ends.StreamEnded() {
 			return status, header, body
