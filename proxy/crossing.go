@@ -30,6 +30,10 @@ type crossing struct {
 	ended  bool   // the final record was handed to the log
 
 	watch upstreamWatch
+
+	// What rec points at, kept here so that a crossing is one allocation.
+	term   [1]rulings.Term
+	ruling rulings.Ruling
 }
 
 type crossingKey struct{}
@@ -139,17 +143,18 @@ func (x *crossing) rule(ctx context.Context, r *http.Request) rulings.Ruling {
 				x.rec.Timings.Terms = time.Since(start)
 			}
 			x.rec.Ruled = true
-			x.rec.Terms = []rulings.Term{known.Robots.Term}
+			x.term[0] = known.Robots.Term
+			x.rec.Terms = x.term[:]
 			if known.Robots.Unwritten {
 				x.gap(evidence.TermObjectUnwritten, "the bytes of robots.txt could not be kept")
 			}
 		}
 	}
 	start := time.Now()
-	ruling := rulings.Decide(req, known, x.policy)
+	x.ruling = rulings.Decide(req, known, x.policy)
 	x.rec.Timings.Ruling = time.Since(start)
-	x.rec.Ruling = &ruling
-	return ruling
+	x.rec.Ruling = &x.ruling
+	return x.ruling
 }
 
 func (x *crossing) gap(reason, detail string) {

@@ -65,14 +65,13 @@ func (x *crossing) aborted() {
 
 // send hands the request to the transport, once.
 func (x *crossing) send(r *http.Request) (*http.Response, error) {
-	out := x.sendable(r)
 	ctx := r.Context()
-	if out.Body == http.NoBody {
+	if bodyOf(r) == bodyNone {
 		// Over HTTP/2 the transport sends such a request again when the site
 		// turns its stream away, and there is no body that would keep it from that.
 		ctx, x.watch.once = context.WithCancelCause(ctx) // ends with the request's own
 	}
-	out = out.WithContext(httptrace.WithClientTrace(ctx, x.watch.trace(x.w, r)))
+	out := x.sendable(r, httptrace.WithClientTrace(ctx, x.watch.trace(x.w, r)))
 	x.beginUpload(r)
 	x.rec.RequestedAt = time.Now()
 	x.watch.sent = x.rec.RequestedAt
@@ -108,8 +107,8 @@ func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
 // sendable is the request as it leaves the edge. The target keeps every octet
 // the agent wrote: URL.Opaque is sent as it stands, except that one beginning
 // with // would be read as a host and stays in Path.
-func (x *crossing) sendable(r *http.Request) *http.Request {
-	out := r.WithContext(r.Context())
+func (x *crossing) sendable(r *http.Request, ctx context.Context) *http.Request {
+	out := r.WithContext(ctx)
 	out.RequestURI = ""
 	out.Close = false
 	path, query, hasQuery := strings.Cut(x.target, "?")
@@ -145,18 +144,35 @@ func sendableAsWritten(target string) bool {
 // reused connection dies under it. Bodies that do stream are counted.
 func (x *crossing) limitResend(out *http.Request) {
 	out.GetBody = nil
-	if out.Body != nil && out.Body != http.NoBody && out.ContentLength != 0 {
+	switch bodyOf(out) {
+	case bodyStreams:
 		keepTrailers(out.Trailer)
 		x.watch.body.ReadCloser, x.watch.body.trailer = out.Body, out.Trailer
 		out.Body = &x.watch.body
-		return
-	}
-	switch out.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	case bodyEmpty:
 		noResend(out)
 	default:
 		out.Body = http.NoBody // an HTTP/2 request has a body of its own kind even when it has none
 	}
+}
+
+// What is sent as a request's body.
+type requestBody uint8
+
+const (
+	bodyNone    requestBody = iota
+	bodyEmpty               // none, by a method with which an empty one leaves no trace on the wire
+	bodyStreams             // the agent's
+)
+
+func bodyOf(r *http.Request) requestBody {
+	switch {
+	case r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0:
+		return bodyStreams
+	case r.Method == http.MethodGet, r.Method == http.MethodHead, r.Method == http.MethodOptions:
+		return bodyEmpty
+	}
+	return bodyNone
 }
 
 // noResend gives out the empty body that net/http will not send twice. Named

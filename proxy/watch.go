@@ -27,6 +27,7 @@ type upstreamWatch struct {
 	addr                  string
 	fresh                 dialFacts
 	body                  countedBody
+	hooks                 httptrace.ClientTrace
 
 	// once, where it is set, ends the request that the transport is about to send
 	// again; wrote says that it was sent before.
@@ -42,7 +43,8 @@ type upstreamWatch struct {
 // trace returns the hooks by which w sees the request r; interim answers go to
 // the client's writer.
 func (w *upstreamWatch) trace(client http.ResponseWriter, r *http.Request) *httptrace.ClientTrace {
-	t := &httptrace.ClientTrace{GotConn: w.gotConn}
+	t := &w.hooks
+	t.GotConn = w.gotConn
 	if w.once != nil {
 		t.WroteHeaders = func() { w.wrote.Store(true) }
 	}
