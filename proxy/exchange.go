@@ -25,7 +25,11 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 			resp = x.panicked(r, p)
 		}
 	}()
-	if ruling := x.rule(r.Context(), r); ruling.Refused() {
+	ruling := x.rule(r.Context(), r)
+	if r.Context().Err() != nil { // what was to be looked up may be missing for that reason alone
+		x.gone(r)
+	}
+	if ruling.Refused() {
 		return x.refuse(r, ruling)
 	}
 	resp, err := x.send(r)
@@ -262,9 +266,7 @@ func faultOfHead(r *http.Request, resp *http.Response) error {
 // without one when it was the client who left.
 func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
 	if r.Context().Err() != nil {
-		x.rec.Failure = evidence.Failure{Kind: "client", Detail: "the client went away before the answer"}
-		x.end(context.WithoutCancel(r.Context()), evidence.Abandoned)
-		panic(http.ErrAbortHandler)
+		x.gone(r)
 	}
 	f := failureOf(err)
 	if head, ok := err.(*headFault); ok {
@@ -283,6 +285,17 @@ func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
 		x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
 	}
 	return x.answer(r, reply{Reason: f.reason, Detail: f.told}, evidence.Unavailable)
+}
+
+// gone ends a crossing whose request ended before there was an answer. It does
+// not return.
+func (x *crossing) gone(r *http.Request) {
+	x.rec.Failure = evidence.Failure{Kind: "client", Detail: "the client went away before the answer"}
+	if x.edge.baseCtx.Err() != nil {
+		x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge was stopped before the answer"}
+	}
+	x.end(context.WithoutCancel(r.Context()), evidence.Abandoned)
+	panic(http.ErrAbortHandler)
 }
 
 func loopRuling() rulings.Ruling {
