@@ -15,9 +15,10 @@ import (
 )
 
 // A site is an origin on a bare socket, which says whatever octets a test gives
-// it. It counts what it reads, robots.txt apart, which it does not have.
+// it. It counts what it reads, robots.txt apart.
 type site struct {
 	addr, url   string
+	robots      string // served as robots.txt; a 404 when empty
 	requests    atomic.Int64
 	connections atomic.Int64
 }
@@ -69,7 +70,11 @@ func (s *site) serve(c net.Conn, serve func(*visit)) {
 		}
 		if r.URL.Path == "/robots.txt" {
 			s.connections.Add(-1)
-			io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			status := "200 OK"
+			if s.robots == "" {
+				status = "404 Not Found"
+			}
+			fmt.Fprintf(c, "HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", status, len(s.robots), s.robots)
 			return
 		}
 		serve(&visit{c, r, br, s.requests.Add(1), conn})
