@@ -1,8 +1,8 @@
 package proxy
 
 import (
-	"context"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -38,8 +38,15 @@ type foldEntry struct {
 	timer *time.Timer
 }
 
-// fold reports whether x was taken into a record that is written later.
+// fold reports whether x was taken into a record that is written later. Only
+// what was turned away before it could be ruled is: a refusal by policy is a
+// decision on one host or page, and has its record.
 func (f *folder) fold(x *crossing) bool {
+	switch x.rec.Refusal.Reason.Facts().Status {
+	case http.StatusBadRequest, http.StatusProxyAuthRequired, http.StatusRequestURITooLong, http.StatusMisdirectedRequest, http.StatusLoopDetected:
+	default:
+		return false
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := foldKey{hostOf(x.rec.Client.Address), x.rec.Refusal.Reason}
@@ -80,7 +87,7 @@ func (f *folder) close(key foldKey) {
 	if e.count > 1 {
 		e.last.rec.Repeated = e.count
 	}
-	e.last.end(context.Background(), evidence.Refused)
+	e.last.end(evidence.Refused)
 }
 
 // flush writes everything that is still folded.
