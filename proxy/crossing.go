@@ -161,10 +161,13 @@ func (x *crossing) gap(reason, detail string) {
 	x.rec.Gaps = append(x.rec.Gaps, evidence.Gap{Reason: reason, Detail: detail})
 }
 
-// open writes crossing_opened and waits until it is on disk (E47).
-func (x *crossing) open(ctx context.Context) {
+// open writes crossing_opened and waits until it is on disk (E47). So does end
+// for the final record, whether or not the client waits too: without the number
+// nothing that follows could refer to the crossing, and the log would tell of an
+// answer that went out unrecorded.
+func (x *crossing) open() {
 	start := time.Now()
-	seq, err := x.log.Append(ctx, evidence.CrossingOpened{Crossing: &x.rec})
+	seq, err := x.log.Append(context.Background(), evidence.CrossingOpened{Crossing: &x.rec})
 	if err != nil {
 		x.edge.owed(err)
 		return
@@ -174,13 +177,13 @@ func (x *crossing) open(ctx context.Context) {
 }
 
 // end writes the final record and waits until it is on disk or owed.
-func (x *crossing) end(ctx context.Context, outcome evidence.Outcome) {
+func (x *crossing) end(outcome evidence.Outcome) {
 	x.rec.Outcome, x.ended = outcome, true
 	if n := x.watch.body.count(); n.Known {
 		x.rec.Up = n
 	}
 	x.watch.timings(&x.rec)
-	seq, err := x.log.Append(ctx, evidence.CrossingEnded{Crossing: &x.rec})
+	seq, err := x.log.Append(context.Background(), evidence.CrossingEnded{Crossing: &x.rec})
 	if err != nil {
 		x.edge.owed(err)
 	} else if x.number == 0 {
@@ -193,6 +196,9 @@ func (x *crossing) end(ctx context.Context, outcome evidence.Outcome) {
 // connection then failed (E49).
 func (x *crossing) undelivered(written int64, err error) {
 	rec := evidence.CrossingUndelivered{Crossing: x.number, Bytes: written, Failure: evidence.Failure{Kind: "client", Detail: err.Error()}}
+	if x.edge.baseCtx.Err() != nil {
+		rec.Failure.Kind = "edge"
+	}
 	if x.number == 0 {
 		return // its final record is owed as a gap; there is nothing to refer to
 	}

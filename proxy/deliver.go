@@ -40,7 +40,7 @@ func (x *crossing) deliver(r *http.Request, resp *http.Response) *http.Response 
 	case resp.ContentLength >= 0 && resp.ContentLength <= wholeLimit:
 		return x.deliverWhole(r, resp)
 	}
-	x.open(r.Context())
+	x.open()
 	body := &flowingBody{x: x, resp: resp, src: resp.Body, ctx: r.Context()}
 	x.pass(r, resp)
 	resp.Body = body
@@ -88,9 +88,9 @@ func (x *crossing) deliverHead(r *http.Request, resp *http.Response) *http.Respo
 	resp.Body.Close()
 	x.watch.done = time.Now()
 	x.rec.Delivered = &evidence.Delivery{Complete: evidence.Yes}
-	x.end(r.Context(), evidence.Delivered)
+	x.end(evidence.Delivered)
 	x.pass(r, resp)
-	resp.Body = &settledBody{x: x}
+	resp.Body = &settledBody{x: x, ctx: r.Context()}
 	return resp
 }
 
@@ -116,9 +116,9 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	}
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = sha256.Sum256(data), int64(n)
 	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
-	x.hashContent(data)
-	x.end(r.Context(), evidence.Delivered)
-	resp.Body = &settledBody{x: x, data: data, buf: buf}
+	x.hashContent(r.Context(), data)
+	x.end(evidence.Delivered)
+	resp.Body = &settledBody{x: x, ctx: r.Context(), data: data, buf: buf}
 	return resp
 }
 
@@ -147,7 +147,7 @@ func (x *crossing) broken(ctx context.Context, err error) {
 		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "client", Detail: "the client went away"}
 	}
 	x.rec.Failure = f
-	x.end(context.WithoutCancel(ctx), outcome)
+	x.end(outcome)
 }
 
 // A brokenBody makes the client's connection break off as the origin's did. It
@@ -162,6 +162,7 @@ func (brokenBody) Close() error                     { return nil }
 // written in one piece; if the client cannot take it, a record says so.
 type settledBody struct {
 	x    *crossing
+	ctx  context.Context // ends when the client leaves
 	data []byte
 	buf  *[]byte // where data lies, to be given back
 }
@@ -169,18 +170,27 @@ type settledBody struct {
 // WriteTo writes to the client's own ResponseWriter, which is what w stands for:
 // goproxy may have wrapped it.
 func (b *settledBody) WriteTo(io.Writer) (int64, error) {
-	n, err := b.x.w.Write(b.data)
-	if len(b.data) == 0 {
-		err = nil // HEAD, 204 and 304 take no body, not even an empty one
-	}
-	if err == nil {
-		err = http.NewResponseController(b.x.w).Flush()
-	}
+	n, err := b.x.release(b.ctx, b.data)
 	if err != nil {
 		b.x.undelivered(int64(n), err)
 		panic(http.ErrAbortHandler)
 	}
 	return int64(n), nil
+}
+
+// release writes the last octets of an answer and sends them off. A client that
+// is known to have left gets none: the first write to a connection that its
+// other end closed succeeds all the same.
+func (x *crossing) release(ctx context.Context, last []byte) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(last) > 0 { // HEAD, 204 and 304 take no body, not even an empty one
+		if n, err = x.w.Write(last); err != nil {
+			return n, err
+		}
+	}
+	return n, http.NewResponseController(x.w).Flush()
 }
 
 func (b *settledBody) Read([]byte) (int, error) {
@@ -221,7 +231,7 @@ func (b *flowingBody) Read([]byte) (int, error) {
 func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 	buf := flowBuffers.Get().(*[]byte)
 	defer flowBuffers.Put(buf)
-	b.sum.init(b.x.rec.ContentCoding)
+	b.sum.init(b.ctx, b.x.rec.ContentCoding)
 	defer b.sum.stop()
 	if err := http.NewResponseController(b.x.w).Flush(); err != nil { // the head need not wait for the first byte
 		b.abandon(err)
@@ -292,15 +302,8 @@ func (b *flowingBody) finish(held []byte) {
 	if closeDelimited(b.resp) {
 		x.rec.Delivered.Complete = evidence.Unknown
 	}
-	x.end(b.ctx, evidence.Delivered)
-	if len(held) == 0 {
-		return
-	}
-	_, err := x.w.Write(held)
-	if err == nil {
-		err = http.NewResponseController(x.w).Flush()
-	}
-	if err != nil {
+	x.end(evidence.Delivered)
+	if _, err := x.release(b.ctx, held); err != nil {
 		x.undelivered(b.written, err)
 		panic(http.ErrAbortHandler)
 	}
@@ -326,7 +329,7 @@ func (b *flowingBody) abandon(err error) {
 	b.src.Close() // at once: the source need not go on sending
 	b.partial()
 	b.x.rec.Failure = evidence.Failure{Kind: "client", Detail: fmt.Sprintf("writing to the client: %v", err)}
-	b.x.end(context.WithoutCancel(b.ctx), evidence.Abandoned)
+	b.x.end(evidence.Abandoned)
 	panic(http.ErrAbortHandler)
 }
 

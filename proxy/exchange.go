@@ -62,7 +62,7 @@ func (x *crossing) aborted() {
 	}
 	if !x.ended {
 		x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge met a fault of its own"}
-		x.end(context.Background(), evidence.Cut)
+		x.end(evidence.Cut)
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -294,7 +294,7 @@ func (x *crossing) gone(r *http.Request) {
 	if x.edge.baseCtx.Err() != nil {
 		x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge was stopped before the answer"}
 	}
-	x.end(context.WithoutCancel(r.Context()), evidence.Abandoned)
+	x.end(evidence.Abandoned)
 	panic(http.ErrAbortHandler)
 }
 

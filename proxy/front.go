@@ -178,7 +178,7 @@ func (x *crossing) turnAway(r *http.Request, rej rejection) {
 	x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})
 	x.tell(&rep)
 	if !x.edge.folded.fold(x) {
-		x.end(r.Context(), evidence.Refused)
+		x.end(evidence.Refused)
 	}
 	x.limitDrain(r)
 	x.edge.write(x.w, r, x.edge.response(r, rep, x.label()))

@@ -53,7 +53,8 @@ type edgeSetup struct {
 	options  func(*Options)
 	upstream func(*UpstreamOptions)
 	evidence func(*evidence.Options)
-	edge     func(*Edge) // before it serves
+	edge     func(*Edge)                     // before it serves
+	listen   func(net.Listener) net.Listener // what it serves on; nil for the listener itself
 }
 
 // loopbackPolicy is the policy of most tests: origins live on loopback.
@@ -135,6 +136,9 @@ func startEdge(t *testing.T, s edgeSetup) *testEdge {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
+	if s.listen != nil {
+		l = s.listen(l)
+	}
 	served := make(chan error, 1)
 	go func() { served <- e.Serve(l) }()
 	roots := x509.NewCertPool()

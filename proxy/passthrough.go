@@ -38,10 +38,10 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		x.watch.fresh = d.facts
 		up = d.Conn // bare, so that the kernel can splice
 	}
-	x.open(ctx)
+	x.open()
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		x.rec.Failure = evidence.Failure{Kind: "client", Detail: err.Error()}
-		x.end(context.Background(), evidence.Abandoned)
+		x.end(evidence.Abandoned)
 		return
 	}
 	e.metrics.tunnels.Inc()
@@ -49,7 +49,7 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	sent, received := splice(conn, up, early)
 	x.rec.Up, x.rec.Down = evidence.Counted(sent), evidence.Counted(received)
 	x.rec.Delivered = &evidence.Delivery{Bytes: received}
-	x.end(context.Background(), evidence.Delivered)
+	x.end(evidence.Delivered)
 }
 
 // failTunnel answers a CONNECT whose dial did not succeed.
@@ -67,7 +67,7 @@ func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
 	rep := reply{Reason: f.reason, Detail: f.told}
 	x.tell(&rep)
-	x.end(context.Background(), evidence.Unavailable)
+	x.end(evidence.Unavailable)
 	x.writeConnect(conn, r, rep)
 }
 

@@ -62,7 +62,7 @@ func (x *crossing) setRefusal(ruling rulings.Ruling) {
 // answer records how the crossing ended and builds the reply.
 func (x *crossing) answer(r *http.Request, rep reply, outcome evidence.Outcome) *http.Response {
 	x.tell(&rep)
-	x.end(r.Context(), outcome)
+	x.end(outcome)
 	x.limitDrain(r)
 	return x.edge.response(r, rep, x.label())
 }

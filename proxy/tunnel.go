@@ -164,7 +164,7 @@ func (x *crossing) refuseConnect(conn net.Conn, r *http.Request, rej rejection) 
 	x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})
 	x.tell(&rep)
 	if !x.edge.folded.fold(x) {
-		x.end(r.Context(), evidence.Refused)
+		x.end(evidence.Refused)
 	}
 	x.writeConnect(conn, r, rep)
 }
@@ -202,7 +202,7 @@ func (e *Edge) intercept(c *tunnelConn, x *crossing) {
 		x.rec.Method = ""
 		x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rulings.TunnelNotListed, Stage: rulings.StageBefore,
 			Detail: "the tunnel carries neither TLS nor HTTP, and its host is not listed in policy.tunnels"})
-		x.end(context.Background(), evidence.Refused)
+		x.end(evidence.Refused)
 		c.Close()
 	}
 }
@@ -262,7 +262,7 @@ func (x *crossing) unread(c *tunnelConn, what string, err error) {
 	}
 	x.rec.Failure = evidence.Failure{Kind: kind, Detail: detail}
 	x.gap(evidence.CapabilityUnavailable, "nothing inside the tunnel to "+c.tunnel.origin.Authority()+" could be read")
-	x.end(context.Background(), evidence.Abandoned)
+	x.end(evidence.Abandoned)
 }
 
 // tunnelState watches the inner server's connections: one that ends without a

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -16,7 +15,7 @@ import (
 // counts, its messages unread, which is a gap (N15, E22).
 func (x *crossing) upgraded(r *http.Request, resp *http.Response) *http.Response {
 	x.gap(evidence.CapabilityUnavailable, "a websocket's messages are not read")
-	x.open(r.Context())
+	x.open()
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	x.pass(r, resp)
 	if !ok { // net/http promises one behind every 101
@@ -26,7 +25,7 @@ func (x *crossing) upgraded(r *http.Request, resp *http.Response) *http.Response
 	}
 	resp.Header["Connection"] = []string{"Upgrade"}
 	resp.Header["Upgrade"] = []string{"websocket"}
-	resp.Body = &upgradedBody{x: x, conn: conn, ctx: context.WithoutCancel(r.Context())}
+	resp.Body = &upgradedBody{x: x, conn: conn}
 	return resp
 }
 
@@ -34,7 +33,6 @@ func (x *crossing) upgraded(r *http.Request, resp *http.Response) *http.Response
 type upgradedBody struct {
 	x        *crossing
 	conn     io.ReadWriteCloser
-	ctx      context.Context
 	up, down atomic.Int64
 	closed   atomic.Bool
 }
@@ -60,7 +58,7 @@ func (b *upgradedBody) Close() error {
 	b.x.watch.done = time.Now()
 	b.x.rec.Up, b.x.rec.Down = evidence.Counted(b.up.Load()), evidence.Counted(b.down.Load())
 	b.x.rec.Delivered = &evidence.Delivery{Bytes: b.down.Load()}
-	b.x.end(b.ctx, evidence.Delivered)
+	b.x.end(evidence.Delivered)
 	return err
 }
 
