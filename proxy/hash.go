@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,22 +21,28 @@ import (
 )
 
 // contentLimit is how far a coded body may expand before its content is given
-// up on (E16).
+// up on (E16): the octets that come out of all its codings together, since one
+// that decodes to nothing may have kept the coding below it busy for hours.
 const contentLimit = 1 << 30
+
+// maxCodings bounds how many codings lie over one another. Each holds a window
+// of its own.
+const maxCodings = 4
 
 var (
 	errUnknownCoding = errors.New("the content coding is not known")
+	errManyCodings   = fmt.Errorf("it has more than %d content codings", maxCodings)
 	errExpands       = errors.New("the content is larger than 1 GiB when decoded")
 )
 
 // hashContent records the hash of a short body's content. The coded octets the
-// client gets are not touched.
-func (x *crossing) hashContent(data []byte) {
+// client gets are not touched. The end of ctx ends the decoding.
+func (x *crossing) hashContent(ctx context.Context, data []byte) {
 	if identity(x.rec.ContentCoding) {
 		x.rec.ContentHash, x.rec.ContentBytes = x.rec.RetrievedHash, x.rec.RetrievedBytes
 		return
 	}
-	sum, n, err := decodedSum(bytes.NewReader(data), x.rec.ContentCoding)
+	sum, n, err := decodedSum(ctx, bytes.NewReader(data), x.rec.ContentCoding)
 	x.setContent(sum, n, err)
 }
 
@@ -51,24 +58,45 @@ func identity(coding string) bool { return coding == "" || coding == "identity" 
 
 // decodedSum hashes what coded decodes to. coding is a Content-Encoding value
 // (RFC 9110 8.4), the coding applied last standing last.
-func decodedSum(coded io.Reader, coding string) (rulings.Digest, int64, error) {
-	r := coded
+func decodedSum(ctx context.Context, coded io.Reader, coding string) (rulings.Digest, int64, error) {
 	list := strings.Split(coding, ",")
+	if len(list) > maxCodings {
+		return rulings.Digest{}, 0, errManyCodings
+	}
+	left := int64(contentLimit)
+	r := coded
 	for i := len(list) - 1; i >= 0; i-- {
-		var err error
-		if r, err = decoder(r, strings.TrimSpace(list[i])); err != nil {
+		d, err := decoder(r, strings.TrimSpace(list[i]))
+		if err != nil {
 			return rulings.Digest{}, 0, err
 		}
+		r = &boundedReader{ctx, d, &left}
 	}
 	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(r, contentLimit+1))
-	switch {
-	case err != nil:
+	n, err := io.Copy(h, r)
+	if err != nil {
 		return rulings.Digest{}, 0, err
-	case n > contentLimit:
-		return rulings.Digest{}, 0, errExpands
 	}
 	return rulings.Digest(h.Sum(nil)), n, nil
+}
+
+// A boundedReader is what one coding decodes to. It ends with ctx, and with an
+// error once it and the others that share left have given more than that.
+type boundedReader struct {
+	ctx  context.Context
+	r    io.Reader
+	left *int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := b.r.Read(p)
+	if *b.left -= int64(n); *b.left < 0 {
+		return 0, errExpands
+	}
+	return n, err
 }
 
 func decoder(r io.Reader, coding string) (io.Reader, error) {
@@ -119,7 +147,8 @@ type contentSum struct {
 	err error
 }
 
-func (h *hasher) init(coding string) {
+// init begins the sums. The end of ctx ends the decoding.
+func (h *hasher) init(ctx context.Context, coding string) {
 	h.served = sha256.New()
 	if identity(coding) {
 		return
@@ -127,12 +156,12 @@ func (h *hasher) init(coding string) {
 	var r *io.PipeReader
 	r, h.coded = io.Pipe()
 	h.result = make(chan contentSum, 1)
-	go h.decode(r, coding)
+	go h.decode(ctx, r, coding)
 }
 
 // decode ends when the pipe is closed, which stop and content see to.
-func (h *hasher) decode(r *io.PipeReader, coding string) {
-	sum, n, err := decodedSum(r, coding)
+func (h *hasher) decode(ctx context.Context, r *io.PipeReader, coding string) {
+	sum, n, err := decodedSum(ctx, r, coding)
 	// Octets behind the coded data, or all of them after an error, are let go.
 	r.CloseWithError(io.ErrClosedPipe)
 	h.result <- contentSum{sum, n, err}

@@ -1,6 +1,10 @@
 package proxy
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -42,4 +46,48 @@ func TestN8TrailersOfAnAnswerHoldNothingThatEndsHere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Codings over one another may decode to nothing and yet never end: all that
+// comes out of any of them counts, and who leaves ends it.
+func TestE16CodingsOverOneAnotherAreBounded(t *testing.T) {
+	empty := gzipped(t, nil)
+	members := gzipped(t, bytes.Repeat(empty, 1<<16))
+	for _, c := range []struct {
+		name, coding string
+		data         []byte
+		left         bool
+		fault        error
+	}{
+		{"two codings", "gzip, gzip", gzipped(t, gzipped(t, []byte("page"))), false, nil},
+		{"a coding of nothing, many times", "gzip, gzip", members, false, nil},
+		{"the same for a client that left", "gzip, gzip", members, true, context.Canceled},
+		{"five codings", "gzip, gzip, gzip, gzip, gzip", empty, false, errManyCodings},
+		{"a list of commas", strings.Repeat(",", 1<<16), empty, false, errManyCodings},
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		if c.left {
+			cancel()
+		}
+		if _, _, err := decodedSum(ctx, bytes.NewReader(c.data), c.coding); !errors.Is(err, c.fault) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		cancel()
+	}
+	left := int64(10)
+	inner := &boundedReader{context.Background(), strings.NewReader("octets"), &left}
+	outer := &boundedReader{context.Background(), io.MultiReader(inner, strings.NewReader("more octets")), &left}
+	if b, err := io.ReadAll(outer); err != errExpands {
+		t.Errorf("read %q, %v", b, err)
+	}
+}
+
+func gzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(data)
+	must(t, err)
+	must(t, z.Close())
+	return b.Bytes()
 }
