@@ -26,6 +26,11 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
+	if !x.policy.Reachable(x.origin) { // behind upstream.proxy no dial of ours would find out
+		ruling := rulings.RefuseAddress(x.origin.Host)
+		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
+		return
+	}
 	x.rec.RequestedAt = time.Now()
 	up, err := e.opt.Upstream.dialTunnel(ctx, x.origin.Authority())
 	if err != nil {
@@ -65,6 +70,7 @@ func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
 		return
 	}
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
+	x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
 	rep := reply{Reason: f.reason, Detail: f.told}
 	x.tell(&rep)
 	x.end(evidence.Unavailable)
@@ -121,7 +127,7 @@ func (u *Upstream) dialTunnel(ctx context.Context, authority string) (net.Conn, 
 	conn.SetDeadline(time.Now().Add(u.opt.HeadTimeout))
 	if err := connectThrough(conn, u.opt.Proxy, authority); err != nil {
 		conn.Close()
-		return nil, err
+		return nil, &legError{legConnect, err}
 	}
 	conn.SetDeadline(time.Time{})
 	return conn, nil
@@ -144,9 +150,13 @@ func connectThrough(conn net.Conn, proxy *url.URL, authority string) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("upstream.proxy refused the tunnel: %d", resp.StatusCode)
+		return refusedTunnel(resp)
 	}
 	return nil
+}
+
+func refusedTunnel(resp *http.Response) error {
+	return fmt.Errorf("upstream.proxy refused the tunnel: %d", resp.StatusCode)
 }
 
 type oneByteReader struct{ io.Reader }

@@ -126,6 +126,12 @@ func (u *Upstream) transport(protocols ...string) *http.Transport {
 	t.Protocols.SetHTTP2(slices.Contains(protocols, "h2"))
 	if u.opt.Proxy != nil {
 		t.Proxy = http.ProxyURL(u.opt.Proxy)
+		t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode != http.StatusOK {
+				return &legError{legConnect, refusedTunnel(resp)}
+			}
+			return nil
+		}
 	}
 	return t
 }
