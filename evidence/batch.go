@@ -23,6 +23,11 @@ const (
 const (
 	lockWait = 5 * time.Second // how long the lock may take, reopening included (E26)
 	lockPoll = time.Millisecond
+
+	// maxOpenFiles bounds the descriptors that logs keep between two batches:
+	// who may name a session may name thousands, and the edge needs descriptors
+	// to answer anybody. A log beyond it is opened anew for each batch.
+	maxOpenFiles = 512
 )
 
 // A stepError says at which step a batch failed.
@@ -138,6 +143,7 @@ func (w *writer) open() error {
 		w.size, w.unknown, w.started = 0, false, false
 	}
 	w.file, w.named, w.name, w.identity = f, false, f.Name(), f.Identity()
+	w.log.store.files.Add(1)
 	return nil
 }
 
@@ -161,6 +167,7 @@ func (w *writer) drop() {
 	if w.file != nil {
 		w.file.Close() // whatever it says, the descriptor is gone
 		w.file = nil
+		w.log.store.files.Add(-1)
 	}
 }
 
@@ -227,7 +234,7 @@ func (w *writer) succeed(b *batch, size int64) {
 	if b.closes() {
 		w.started, w.lost = false, 0
 		w.drop()
-	} else if err := w.file.Unlock(); err != nil {
+	} else if err := w.file.Unlock(); err != nil || w.log.store.files.Load() > maxOpenFiles {
 		w.drop()
 	}
 	w.log.store.metrics.committed(b.written)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,6 +62,7 @@ type Store struct {
 	entries sync.Pool // of *entry
 	buffers sync.Pool // of *[]byte, for batches
 	writers sync.WaitGroup
+	files   atomic.Int64       // descriptors that the writers hold
 	stop    context.CancelFunc // of the goroutine tend
 	tending sync.WaitGroup
 
