@@ -24,10 +24,11 @@ const (
 	lockWait = 5 * time.Second // how long the lock may take, reopening included (E26)
 	lockPoll = time.Millisecond
 
-	// maxOpenFiles bounds the descriptors that logs keep between two batches:
-	// who may name a session may name thousands, and the edge needs descriptors
-	// to answer anybody. A log beyond it is opened anew for each batch.
-	maxOpenFiles = 512
+	// maxOpenFiles bounds how many logs stay open between two batches, with two
+	// descriptors each: who may name a session may name thousands, and the edge
+	// needs descriptors to answer anybody. One beyond it is opened anew for each
+	// batch.
+	maxOpenFiles = 200
 )
 
 // A stepError says at which step a batch failed.

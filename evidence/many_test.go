@@ -22,11 +22,11 @@ func TestStoreE1ManySessionsShareFewDescriptors(t *testing.T) {
 		}
 	}
 	if n := s.files.Load(); n > maxOpenFiles {
-		t.Errorf("%d descriptors are held", n)
+		t.Errorf("%d logs are held open", n)
 	}
 	must(t, s.Close(context.Background()))
 	if n := s.files.Load(); n != 0 {
-		t.Errorf("%d descriptors are left", n)
+		t.Errorf("%d logs are left open", n)
 	}
 	for _, i := range []int{0, sessions - 1} {
 		id := fmt.Sprintf("s%d", i)

@@ -62,7 +62,7 @@ type Store struct {
 	entries sync.Pool // of *entry
 	buffers sync.Pool // of *[]byte, for batches
 	writers sync.WaitGroup
-	files   atomic.Int64       // descriptors that the writers hold
+	files   atomic.Int64       // logs that the writers hold open
 	stop    context.CancelFunc // of the goroutine tend
 	tending sync.WaitGroup
 
