@@ -54,7 +54,8 @@ func (f *folder) fold(x *crossing) bool {
 		key.address = ""
 	}
 	if e, ok := f.open[key]; ok {
-		e.last = x
+		// Of x, which its own goroutine goes on to answer, the record alone.
+		e.last = &crossing{edge: x.edge, log: x.log, rec: x.rec}
 		e.count++
 		return true
 	}
