@@ -54,6 +54,7 @@ type guardedDialer struct {
 type dialFacts struct {
 	address           string
 	dns, connect, tls time.Duration
+	demanded          bool // the site asked for a client certificate, and got none
 }
 
 // A dialledConn is an upstream connection that remembers how it came about. The

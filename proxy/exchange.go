@@ -86,6 +86,11 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
+		if x.watch.fresh.demanded && !isTimeout(err) {
+			// In TLS 1.3 a server that wants a certificate says so after the
+			// handshake, and its alert may be lost behind other faults.
+			err = fmt.Errorf("%w: %w", errDemanded, err)
+		}
 		return nil, err
 	}
 	x.rec.HTTPStatus, x.rec.HTTPVersion = resp.StatusCode, versionOf(resp)

@@ -27,6 +27,10 @@ type failure struct {
 // a client certificate (RFC 8446 6.2).
 const alertCertificateRequired = tls.AlertError(116)
 
+// errDemanded is among what went wrong on a connection whose site asked for a
+// client certificate.
+var errDemanded = errors.New("the site demands a client certificate")
+
 // failureOf sorts a transport's error (N19).
 func failureOf(err error) failure {
 	reason, told := sortFailure(err)
@@ -48,7 +52,7 @@ func sortFailure(err error) (rulings.Reason, rulings.Words) {
 		return rulings.DNSTimeout, rulings.Say("The host's name was not resolved in time.")
 	case errors.As(err, &dns):
 		return rulings.DNSError, rulings.Say("The host's name could not be resolved.")
-	case alerted && alert == alertCertificateRequired:
+	case errors.Is(err, errDemanded), alerted && alert == alertCertificateRequired:
 		return rulings.TLSAlertReceived, rulings.Say("The site demands a client certificate, which the edge cannot present.")
 	case alerted:
 		return rulings.TLSAlertReceived, rulings.Say("The site ended the TLS handshake with alert %.", rulings.Number(alert))

@@ -150,16 +150,24 @@ func (u *Upstream) dialTLS(ctx context.Context, network, addr string, cfg *tls.C
 	}
 	cfg = cfg.Clone()
 	cfg.ServerName = host
+	demanded := false
+	cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		demanded = true
+		return &tls.Certificate{}, nil // none
+	}
 	conn := tls.Client(raw, cfg)
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
 	start := time.Now()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		raw.Close()
+		if demanded && !isTimeout(err) {
+			err = fmt.Errorf("%w: %w", errDemanded, err)
+		}
 		return nil, &legError{leg: legTLS, err: err}
 	}
 	if d := dialledOf(raw); d != nil {
-		d.facts.tls = time.Since(start)
+		d.facts.tls, d.facts.demanded = time.Since(start), demanded
 	}
 	return conn, nil
 }
