@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
@@ -159,7 +160,7 @@ func TestN25AListedTunnelIsClosedByTheStop(t *testing.T) {
 	if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	e.down()
+	e.stop(time.Millisecond)
 	c.closed()
 	e.crossing(addr).want(t, map[string]any{"grade": "observed", "bytes.down": 5, "bytes.up": 0})
 }

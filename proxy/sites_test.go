@@ -229,6 +229,7 @@ func (e *testEdge) tunnel(addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.t.Cleanup(func() { c.Close() })
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", addr)
 	// By the octet, so that nothing the other end says behind it is taken.
 	resp, err := http.ReadResponse(bufio.NewReaderSize(&oneByteReader{c}, 16), &http.Request{Method: http.MethodConnect})

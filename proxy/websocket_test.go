@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wayleave/wayleave/evidence"
 )
@@ -291,7 +292,7 @@ func TestN25AWebsocketIsEndedByTheStop(t *testing.T) {
 	c.WriteString(frame(true, textFrame, "x"))
 	_, _, err := readFrame(c.Reader)
 	must(t, err)
-	e.down()
+	e.stop(time.Millisecond)
 	c.closed()
 	e.crossing("/chat").want(t, map[string]any{"bytes.up": 7, "bytes.down": 3})
 }
