@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -82,14 +83,15 @@ func refusal(reason rulings.Reason, detail string) rulings.Ruling {
 
 // splitURL parts a URL into its origin and the target as written: percent
 // escapes and dot segments stay, because terms are ruled on what is sent.
+// Its errors quote no more of it than a host: the rest may be a secret (E23).
 func splitURL(raw string) (hostkey.Origin, string, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	scheme = strings.ToLower(scheme)
 	if !ok || scheme != "http" && scheme != "https" {
-		return hostkey.Origin{}, "", fmt.Errorf("%q is no URL of http or https", raw)
+		return hostkey.Origin{}, "", errors.New("that is no URL of http or https")
 	}
 	if _, err := url.Parse(raw); err != nil {
-		return hostkey.Origin{}, "", fmt.Errorf("%q is no URL", raw)
+		return hostkey.Origin{}, "", errors.New("that is no URL")
 	}
 	rest, _, _ = strings.Cut(rest, "#") // a fragment is never sent
 	authority, target := rest, "/"
@@ -101,7 +103,7 @@ func splitURL(raw string) (hostkey.Origin, string, error) {
 	}
 	origin, err := hostkey.ParseOrigin(scheme, authority)
 	if err != nil {
-		return hostkey.Origin{}, "", fmt.Errorf("%q: %w", authority, err)
+		return hostkey.Origin{}, "", err
 	}
 	return origin, target, nil
 }

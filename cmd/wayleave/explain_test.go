@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
@@ -27,6 +28,11 @@ func TestA11TheTargetIsRuledAsWritten(t *testing.T) {
 				t.Errorf("%s %s, error %v; want %s %s", origin, target, err, tt.origin, tt.target)
 			}
 		})
+	}
+	for _, url := range []string{"http://user:hunter2@site.example/", "ftp://u:hunter2@site.example/", "http://u:hunter2@[::1/?token=hunter2"} {
+		if _, _, err := splitURL(url); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error quotes a secret: %v", err)
+		}
 	}
 	for _, url := range []string{"", "site.example/a", "ftp://site.example/", "http://", "http:///a", "http://u:p@site.example/", "http://site.example:x/", "http://a b/"} {
 		if origin, target, err := splitURL(url); err == nil {
