@@ -74,7 +74,7 @@ func (e *Edge) identify(r *http.Request) (*evidence.Log, rulings.Reason) {
 		return own, rulings.CredentialsRequired
 	case !ok || user == "" && e.opt.Credentials == nil:
 		return own, ""
-	case !evidence.ValidSession(user):
+	case !evidence.ValidSession(user), strings.HasPrefix(user, "edge-"): // the edges' own logs are nobody's session
 		return own, rulings.SessionInvalid
 	case e.opt.Credentials != nil && !e.opt.Credentials.Check(user, password):
 		return own, rulings.CredentialsRequired
@@ -104,7 +104,7 @@ func basicCredentials(field string) (user, password string, ok bool) {
 
 func credentialWords(reason rulings.Reason) rulings.Words {
 	if reason == rulings.SessionInvalid {
-		return rulings.Say("The proxy user name is the session's id: 1 to 128 letters, digits, '.', '_' or '-', not starting with '.'.")
+		return rulings.Say("The proxy user name is the session's id: 1 to 128 letters, digits, '.', '_' or '-', not starting with '.' or 'edge-'.")
 	}
 	return rulings.Say("The proxy asks for a session's id and its token as user name and password.")
 }
