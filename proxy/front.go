@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
@@ -147,6 +149,10 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 			rulings.Say("The request target has more than % octets.", rulings.Number(maxTargetBytes))}
 	case r.Method == http.MethodConnect: // goproxy would open a tunnel of its own
 		return &rejection{rulings.RequestInvalid, "CONNECT inside a tunnel", rulings.Say("A tunnel cannot be opened inside a tunnel.")}
+	case r.Method == "PRI" || strings.ContainsFunc(r.Method, func(c rune) bool { return !httpguts.IsTokenRune(c) }):
+		// net/http leaves the preface of HTTP/2 (RFC 9113 3.4) and the methods
+		// that HTTP/2 clients make up to its handlers.
+		return &rejection{rulings.RequestInvalid, "the method is none", rulings.Say("The request's method is not one of HTTP.")}
 	case r.URL.User != nil || strings.Contains(authority, "@"):
 		return &rejection{rulings.RequestInvalid, "userinfo in the target", rulings.Say("A user name or password in the URL is not accepted.")}
 	case scheme != "http" && scheme != "https":

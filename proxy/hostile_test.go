@@ -7,10 +7,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/wayleave/wayleave/rulings"
 )
 
 // Fields that never pass in a head do not pass behind a body either, announced
@@ -101,6 +104,27 @@ func TestN20TheLogsOfEdgesAreNobodysSession(t *testing.T) {
 		resp, _ := e.dial().ask("GET " + s.url + "/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: " + basic(name, "x") + "\r\n\r\n")
 		if resp.StatusCode != 400 || s.requests.Load() != 0 {
 			t.Errorf("%s: %s, %d requests at the site", name, resp.Status, s.requests.Load())
+		}
+	}
+}
+
+// What is no method goes to no site: the preface of HTTP/2 inside a tunnel
+// where HTTP/2 is not spoken, and text that a request line would break at.
+func TestN1AMethodThatIsNoneIsRefused(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	s := answering(t, false, "HTTP/1.1 204 No Content\r\n\r\n")
+	tunnel, err := e.tunnel(s.addr)
+	must(t, err)
+	resp, _ := e.raw(tunnel).ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	if resp.StatusCode != 400 || s.requests.Load() != 0 {
+		t.Errorf("%s, %d requests at the site", resp.Status, s.requests.Load())
+	}
+	for _, method := range []string{"GET /x", "G\xc3\xa9T", "GET\tx"} {
+		r := request(t, "GET", s.url+"/", nil)
+		r.Method = method
+		x := e.newCrossing(httptest.NewRecorder(), r, e.store.Own())
+		if rej := x.settle(r, "http", s.addr, s.url+"/"); rej == nil || rej.reason != rulings.RequestInvalid {
+			t.Errorf("%q: %v", method, rej)
 		}
 	}
 }
