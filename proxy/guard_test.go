@@ -144,8 +144,7 @@ func TestN18ARedirectIntoAPrivateRangeIsRefused(t *testing.T) {
 func TestN18AProbeIsNotRedirectedIntoAPrivateRange(t *testing.T) {
 	e := startEdge(t, edgeSetup{policy: policyAllowing("127.0.0.0/8")})
 	for _, target := range []string{"http://169.254.169.254/robots.txt", "http://metadata.test/robots.txt"} {
-		var o *origin
-		o = startOrigin(t, "", true, func(http.ResponseWriter, *http.Request) { t.Error("the page was asked for") })
+		o := startOrigin(t, "", true, func(http.ResponseWriter, *http.Request) { t.Error("the page was asked for") })
 		o.Config.Handler = http.RedirectHandler(target, http.StatusFound)
 		resp, _ := get(t, e.client("", false), o.URL+"/page")
 		if resp.StatusCode != 503 || reasonOf(resp) != "robots_unreachable" {

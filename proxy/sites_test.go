@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -200,7 +201,7 @@ func (e *testEdge) by(w way) *http.Client {
 	if w.connect {
 		tr := c.Transport.(*http.Transport)
 		tr.Proxy = nil
-		tr.Dial = func(_, addr string) (net.Conn, error) { return e.tunnel(addr) }
+		tr.DialContext = func(_ context.Context, _, addr string) (net.Conn, error) { return e.tunnel(addr) }
 	}
 	return c
 }
