@@ -123,10 +123,11 @@ func TestN10ABodyOfUnknownLengthEndsOnAKeptConnection(t *testing.T) {
 func TestN10AnHTTP10ClientGetsNoChunks(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
 	s := answering(t, true, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\n\r\n")
-	tunnel, err := e.tunnel(s.addr)
-	must(t, err)
-	tunnel.Close()
-	c, _ := e.rawBy(ways[2], s.addr)
+	conn, _, resp := e.dialTunnel(s.addr)
+	if resp.StatusCode != 200 || resp.Proto != "HTTP/1.1" {
+		t.Errorf("CONNECT: %s %s", resp.Proto, resp.Status)
+	}
+	c := e.raw(e.clientTLS(conn))
 	c.WriteString("GET / HTTP/1.0\r\nHost: " + s.addr + "\r\n\r\n")
 	raw, err := io.ReadAll(c)
 	must(t, err)

@@ -212,6 +212,23 @@ func TestN9TrailersOfARequestArriveBehindTheBody(t *testing.T) {
 	}
 }
 
+// Trailers nobody announced arrive too, where HTTP/1.1 is spoken on both sides:
+// over HTTP/2 net/http drops them.
+func TestN9TrailersOfARequestThatWereNotAnnounced(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, w := range http1 {
+		s := startSite(t, w.secure, func(v *visit) {
+			body, err := io.ReadAll(v.req.Body)
+			if err != nil || string(body) != "upload" || !cmp.Equal(v.req.Trailer, http.Header{"X-Sum": {"abc"}}) {
+				t.Errorf("%s: at the origin %q, %v, trailer %v", w.name, body, err, v.req.Trailer)
+			}
+			v.say("HTTP/1.1 204 No Content\r\n\r\n")
+		})
+		c, target := e.rawBy(w, s.addr)
+		c.send("POST " + target("/") + " HTTP/1.1\r\nHost: " + s.addr + "\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nupload\r\n0\r\nX-Sum: abc\r\n\r\n")
+	}
+}
+
 // A coded page passes as it is, and who asked for none gets it plain.
 func TestN9CodedOctetsStayAsTheOriginSentThem(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
