@@ -11,6 +11,7 @@ const (
 	EventEdgeStarted         = "edge_started"
 	EventEdgeStopped         = "edge_stopped"
 	EventSessionClosed       = "session_closed"
+	EventSegmentOpened       = "segment_opened"
 	EventTermsProbed         = "terms_probed"
 	EventCrossingOpened      = "crossing_opened"
 	EventCrossingMediated    = "crossing_mediated"

@@ -26,8 +26,9 @@ type Options struct {
 	Execution string // session (the default), live, replay, offline
 	Tenancy   string // single (the default), shared
 
-	AppendWait  time.Duration // how long an append waits for the disk; 0: 10 s
-	SessionIdle time.Duration // after how long without a record a log is closed; 0: 30 min
+	AppendWait   time.Duration // how long an append waits for the disk; 0: 10 s
+	SessionIdle  time.Duration // after how long without a record a log is closed; 0: 30 min
+	SegmentBytes int64         // at how many octets a segment is sealed (E60); 0: 64 MiB
 
 	SecretNames []string // evidence.secret_names (E23)
 	SecretPaths []string // evidence.secret_paths
@@ -41,6 +42,7 @@ type Options struct {
 const (
 	defaultAppendWait  = 10 * time.Second
 	defaultSessionIdle = 30 * time.Minute
+	defaultSegment     = 64 << 20
 	tendEvery          = 30 * time.Second // how often what is owed is tried again (E32)
 )
 
@@ -118,6 +120,7 @@ func (o Options) withDefaults() Options {
 	o.Tenancy = cmp.Or(o.Tenancy, "single")
 	o.AppendWait = cmp.Or(o.AppendWait, defaultAppendWait)
 	o.SessionIdle = cmp.Or(o.SessionIdle, defaultSessionIdle)
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, defaultSegment)
 	return o
 }
 

@@ -124,7 +124,7 @@ func (e *edge) openCA(systemRoots string) (err error) {
 func (e *edge) openEvidence() (err error) {
 	e.store, err = evidence.Open(e.cfg.data, evidence.Options{
 		EdgeID: e.id, Version: version(), Execution: execution, AppendWait: e.cfg.appendWait, SessionIdle: e.cfg.sessionIdle,
-		SecretNames: e.cfg.secretNames, SecretPaths: e.cfg.secretPaths, Logger: e.log, Metrics: e.metrics,
+		SegmentBytes: e.cfg.segmentBytes, SecretNames: e.cfg.secretNames, SecretPaths: e.cfg.secretPaths, Logger: e.log, Metrics: e.metrics,
 	})
 	if err != nil {
 		return err
