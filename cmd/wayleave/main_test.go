@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("HTTPS_PROXY", "http://127.0.0.1:9") // must never be used (N17)
 			env.Setenv("HTTP_PROXY", "http://127.0.0.1:9")
+			env.Defer(func() { recomputeAll(env) })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
