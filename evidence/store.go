@@ -69,6 +69,9 @@ type Store struct {
 	mu     sync.Mutex // guards the fields below
 	logs   map[string]*Log
 	closed bool
+
+	publishing  sync.Mutex // guards the lock file's content and the field below
+	unpublished []byte     // what that file has to hold once the disk has room
 }
 
 // Open starts an edge's evidence in dataDir: it makes what is missing there,
@@ -202,12 +205,39 @@ func (s *Store) log(id string) *Log {
 }
 
 // Publish replaces what the edge's lock file holds, which is how other commands
-// find the edge (E3): the content of its ready-file.
+// find the edge (E3): the content of its ready-file. On a full disk it succeeds
+// later: an edge starts there all the same (E34), and is found once there is room.
 func (s *Store) Publish(content []byte) error {
-	if err := s.lock.publish(content); err != nil {
-		return fmt.Errorf("publishing the edge: %w", err)
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	return s.publish(content)
+}
+
+// publish is Publish; s.publishing is held.
+func (s *Store) publish(content []byte) error {
+	err := s.lock.publish(content)
+	s.unpublished = nil
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
+		s.unpublished = content
+		s.o.Logger.Warn("other commands cannot find this edge until the disk has room", "error", err)
+		return nil
 	}
-	return nil
+	return fmt.Errorf("publishing the edge: %w", err)
+}
+
+// republish tries again to publish what the disk had no room for.
+func (s *Store) republish() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if s.unpublished == nil {
+		return
+	}
+	if err := s.publish(s.unpublished); err != nil {
+		s.o.Logger.Warn("the edge could not be published", "error", err)
+	}
 }
 
 // Owed returns how many records are neither on disk nor told of by a gap on disk.
