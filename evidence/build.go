@@ -63,8 +63,12 @@ func (w *writer) start(b *batch, stamp []byte, now time.Time, found *survey) {
 		}
 	}
 	o := &w.log.store.o
-	w.add(b, stamp, edgeStarted{version: o.Version, execution: o.Execution,
-		session: w.log.id, tenancy: o.Tenancy, resumed: found.size > 0 || w.file.Number() > 1})
+	started := edgeStarted{version: o.Version, execution: o.Execution,
+		session: w.log.id, tenancy: o.Tenancy, resumed: found.size > 0 || w.file.Number() > 1}
+	if o.Run != nil {
+		started.session, started.run = "", o.Run.id
+	}
+	w.add(b, stamp, started)
 	b.starts, b.counted = true, 0
 }
 

@@ -12,6 +12,8 @@ const (
 	EventEdgeStopped         = "edge_stopped"
 	EventSessionClosed       = "session_closed"
 	EventSegmentOpened       = "segment_opened"
+	EventRunStarted          = "run_started"
+	EventRunCompleted        = "run_completed"
 	EventTermsProbed         = "terms_probed"
 	EventCrossingOpened      = "crossing_opened"
 	EventCrossingMediated    = "crossing_mediated"

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,6 +26,7 @@ type Options struct {
 	Version   string // of the edge, for edge_started
 	Execution string // session (the default), live, replay, offline
 	Tenancy   string // single (the default), shared
+	Run       *Run   // the edge is that of a batch run: everything goes into its log; nil: it is not
 
 	AppendWait   time.Duration // how long an append waits for the disk; 0: 10 s
 	SessionIdle  time.Duration // after how long without a record a log is closed; 0: 30 min
@@ -91,7 +93,10 @@ func Open(dataDir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.redactor = newRedactor(key, o.SecretNames, o.SecretPaths)
-	if s.fs = o.FS; s.fs == nil {
+	if s.fs = o.FS; s.fs == nil && o.Run != nil {
+		s.fs = o.Run.fs
+	}
+	if s.fs == nil {
 		if s.fs, err = Disk(dataDir); err != nil {
 			return nil, err
 		}
@@ -104,9 +109,15 @@ func Open(dataDir string, o Options) (*Store, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	s.own = s.log("edge-" + s.o.EdgeID)
+	if o.Run != nil {
+		s.own = s.log(o.Run.id)
+	} else {
+		s.own = s.log("edge-" + s.o.EdgeID)
+	}
 	s.own.Append(ctx) // its edge_started; what goes wrong is owed
-	s.buryDead(ctx)
+	if o.Run == nil { // else there is no log but the run's
+		s.buryDead(ctx)
+	}
 	s.tending.Go(func() { s.tend(ctx) })
 	return s, nil
 }
@@ -119,6 +130,9 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.EdgeID = cmp.Or(o.EdgeID, NewEdgeID(o.Now()))
+	if o.Run != nil {
+		o.Execution, o.SegmentBytes = o.Run.execution, math.MaxInt64 // one log, one file
+	}
 	o.Execution = cmp.Or(o.Execution, "session")
 	o.Tenancy = cmp.Or(o.Tenancy, "single")
 	o.AppendWait = cmp.Or(o.AppendWait, defaultAppendWait)
@@ -181,6 +195,8 @@ func (s *Store) Session(id string) (*Log, error) {
 	switch {
 	case closed:
 		return nil, ErrClosed
+	case s.o.Run != nil:
+		return s.own, nil
 	case l != nil:
 		return l, nil
 	}

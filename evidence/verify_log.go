@@ -3,13 +3,9 @@ package evidence
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A logVerifier reads one log from its first line to its last, as mode refuse
@@ -19,6 +15,7 @@ type logVerifier struct {
 	home    home
 	objects *objectCheck
 	decide  DecideFunc
+	policy  []byte // what lies beside a run as its policy; nil: nothing
 	report  LogReport
 
 	state  logState
@@ -50,6 +47,9 @@ func (v *logVerifier) run(ctx context.Context) error {
 		return nil
 	}
 	defer root.Close()
+	if v.place.run {
+		v.policy, _ = readSmall(root, runPolicyName) // checkRun says what is wrong with it
+	}
 	segments, err := v.segments(root)
 	if err != nil {
 		v.doubt(lineAt{}, faultWords(err))
@@ -126,9 +126,6 @@ func (v *logVerifier) segment(ctx context.Context, root *os.Root, s verifiedSegm
 	return nil
 }
 
-// tailWait bounds the waiting for whoever is writing the last line (E43).
-const tailWait = 5 * time.Second
-
 // lines verifies every line of a segment. What stands behind the last line's end
 // may be in the middle of being written: it is read again under a shared lock.
 func (v *logVerifier) lines(ctx context.Context, f *os.File, last bool) error {
@@ -137,7 +134,7 @@ func (v *logVerifier) lines(ctx context.Context, f *os.File, last bool) error {
 		return err
 	}
 	if last {
-		release, err := lockShared(ctx, f, time.Now().Add(tailWait))
+		release, err := awaitWriter(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -248,22 +245,4 @@ func (v *logVerifier) end() {
 		v.doubt(lineAt{}, "there is no segment")
 	}
 	v.endWindows()
-}
-
-// lockShared takes the shared lock on f, under which nobody is appending.
-func lockShared(ctx context.Context, f *os.File, deadline time.Time) (release func(), err error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) || time.Now().After(deadline) {
-			return nil, fileFault("its lock was not free for 5 seconds")
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
 }

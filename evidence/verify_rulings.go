@@ -139,7 +139,7 @@ func (v *logVerifier) differs(what string) {
 func (v *logVerifier) ruled() *RuledCrossing {
 	l, c := &v.line, &v.redone.crossing
 	*c = RuledCrossing{
-		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: v.objects.read,
+		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: v.readObject,
 		Cut: l.member("url_cut") != nil || l.member("url_rendered") != nil,
 	}
 	c.UserAgent = readText(memberOf(l.member("client"), "user_agent"))

@@ -6,10 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-
-	"crypto/sha256"
-
-	"github.com/wayleave/wayleave/rulings"
 )
 
 // A RunSummary is the file summary.json of a batch run (E71). It attests to the
@@ -94,7 +90,7 @@ func (v *logVerifier) checkRunPolicy(root *os.Root, said *RunSummary) {
 		v.doubt(lineAt{}, "the run has no policy.json")
 	case err != nil:
 		v.doubt(lineAt{}, faultWords(err))
-	case rulings.Digest(sha256.Sum256(policy)).String() != said.PolicyDigest:
+	case digestOfBytes(policy).String() != said.PolicyDigest:
 		v.fault(lineAt{}, "policy.json is not the policy of the run")
 	}
 }

@@ -54,7 +54,7 @@ func (e *edge) desk() (*http.Server, error) {
 func (e *edge) status() admin.Status {
 	owing := each(e.store.Healthy()) // one error for each log
 	s := admin.Status{
-		Edge: e.id, Version: version(), Started: e.started, Execution: execution,
+		Edge: e.id, Version: version(), Started: e.started, Execution: e.execution(),
 		Listen:   admin.Listen{Proxy: e.at.Proxy, Admin: e.at.Admin},
 		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing)},
 		Stores:   []admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}},
