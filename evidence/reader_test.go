@@ -247,3 +247,35 @@ func TestReaderE44UsesBoundedMemory(t *testing.T) {
 		t.Errorf("reading %d MiB took %d MiB of memory", size>>20, most>>20)
 	}
 }
+
+// FuzzReaderE42E44 reads logs of any octets, whole and in two parts.
+func FuzzReaderE42E44(f *testing.F) {
+	seeds := 0
+	for _, row := range readings {
+		for _, octets := range row.log {
+			f.Add(octets, len(octets)/2)
+			seeds++
+		}
+	}
+	if seeds == 0 {
+		f.Fatal("no seeds")
+	}
+	f.Fuzz(func(t *testing.T, octets string, cut int) {
+		if cut < 0 || cut > len(octets) {
+			return
+		}
+		dir := plantLog(t, octets)
+		whole, end := readAll(t, dir, ReadOptions{})
+		segment := filepath.Join(dir, "sessions", "s", segmentName(1))
+		must(t, os.Truncate(segment, int64(cut)))
+		first, at := readAll(t, dir, ReadOptions{})
+		must(t, os.WriteFile(segment, []byte(octets), 0o600))
+		rest, gotEnd := readAll(t, dir, ReadOptions{From: at})
+		if diff := cmp.Diff(whole, append(settledOf(first, at), rest...)); diff != "" {
+			t.Errorf("cut at %d (-whole +resumed):\n%s", cut, diff)
+		}
+		if gotEnd != end {
+			t.Errorf("cut at %d it ends at %+v, want %+v", cut, gotEnd, end)
+		}
+	})
+}
