@@ -56,7 +56,7 @@ func (e *edge) status() admin.Status {
 	s := admin.Status{
 		Edge: e.id, Version: version(), Started: e.started, Execution: e.execution(),
 		Listen:   admin.Listen{Proxy: e.at.Proxy, Admin: e.at.Admin},
-		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing)},
+		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing), Records: e.store.Owed()},
 		Stores:   []admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}},
 	}
 	if policy := e.policy.Load(); policy != nil {
