@@ -2,12 +2,14 @@ package evidence
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -82,9 +84,10 @@ type ReadOptions struct {
 // memory is bounded by the longest line a record can have. It is for one
 // goroutine.
 type Reader struct {
-	session string
+	session string // or run, as OpenReader was given it
 	o       ReadOptions
 	dir     *os.Root
+	one     string // the log's only file; empty: it is in segments
 	numbers []int
 	file    *os.File
 	lines   *bufio.Reader
@@ -98,33 +101,50 @@ type Reader struct {
 	end     error // what Next returns from now on
 }
 
-// OpenReader opens the log of a session below dataDir. It returns ErrNotFound
-// when there is none. The caller closes the Reader.
-func OpenReader(dataDir, session string, o ReadOptions) (*Reader, error) {
-	if !ValidSession(session) || o.Mode == ReadRepair && o.Store == nil {
+// runPrefix stands before the id of a batch run where the name of a log is asked
+// for. No session has it: a session's id holds no slash.
+const runPrefix = "runs/"
+
+// OpenReader opens a log below dataDir: that of a session, by its id, or that of
+// a published run, by "runs/" and its id. It returns ErrNotFound when there is
+// none. The caller closes the Reader.
+func OpenReader(dataDir, log string, o ReadOptions) (*Reader, error) {
+	parent, one, id := "sessions", "", log
+	if run, ok := strings.CutPrefix(log, runPrefix); ok {
+		parent, one, id = "runs", "evidence.jsonl", run
+	}
+	if !ValidSession(id) || o.Mode == ReadRepair && (o.Store == nil || one != "") {
 		return nil, ErrNotFound
 	}
-	sessions, err := os.OpenRoot(filepath.Join(dataDir, "sessions"))
+	logs, err := os.OpenRoot(filepath.Join(dataDir, parent))
 	if err != nil {
 		return nil, notFound(err)
 	}
-	defer sessions.Close()
-	dir, err := openDir(sessions, session)
+	defer logs.Close()
+	dir, err := openDir(logs, id)
 	if err != nil {
 		return nil, notFound(err)
 	}
-	r := &Reader{session: session, o: o, dir: dir, state: logState{id: session}}
-	if r.numbers, err = listSegments(dir); err != nil {
+	r := &Reader{session: log, o: o, dir: dir, one: one, numbers: []int{1}, state: logState{id: id}}
+	if one == "" {
+		r.numbers, err = listSegments(dir)
+	}
+	if err != nil {
 		dir.Close()
 		return nil, err
 	}
-	r.settled = o.From
-	if at := o.From; at != (Position{}) {
-		r.state.next = lineAt{segment: at.Segment, line: at.Line, off: at.Offset}
-		r.state.prev = at.Before
-		r.state.tally.records = 1 // the log's first record was judged
-	}
+	r.resume(o.From)
 	return r, nil
+}
+
+// resume makes the Reader go on at a position.
+func (r *Reader) resume(at Position) {
+	if r.settled = at; at == (Position{}) {
+		return
+	}
+	r.state.next = lineAt{segment: at.Segment, line: at.Line, off: at.Offset}
+	r.state.prev = at.Before
+	r.state.tally.records = 1 // the log's first record was judged
 }
 
 // notFound makes ErrNotFound of a file that does not exist.
@@ -220,7 +240,7 @@ func (r *Reader) openSegment() error {
 	if next != r.state.next.segment {
 		r.enter(next)
 	}
-	f, info, err := openRegular(r.dir, segmentName(next))
+	f, info, err := openRegular(r.dir, cmp.Or(r.one, segmentName(next)))
 	if err != nil {
 		return err
 	}

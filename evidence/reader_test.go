@@ -199,6 +199,26 @@ func settledOf(lines []string, at Position) (settled []string) {
 	return settled
 }
 
+func TestReaderReadsTheLogOfAPublishedRun(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "runs", "r"), 0o700),
+		os.WriteFile(filepath.Join(dir, "runs", "r", "evidence.jsonl"), []byte(wholeRecord+"\n"), 0o600))
+	r, err := OpenReader(dir, "runs/r", ReadOptions{Mode: ReadRefuse})
+	must(t, err)
+	defer r.Close()
+	if e, err := r.Next(t.Context()); err != nil || e.Event != "x" {
+		t.Errorf("Next = %v, %v", e, err)
+	}
+	if _, err := r.Next(t.Context()); err != io.EOF {
+		t.Errorf("Next = %v", err)
+	}
+	for _, none := range []string{"runs/../r", "runs/", "runs/other", "r", "../runs/r"} {
+		if _, err := OpenReader(dir, none, ReadOptions{}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("OpenReader(%q) = %v", none, err)
+		}
+	}
+}
+
 func TestReaderE43WaitsForASlowLiveWriter(t *testing.T) {
 	dir := plantLog(t, wholeRecord+"\n"+nextRecord[:20])
 	f, err := os.OpenFile(filepath.Join(dir, "sessions", "s", segmentName(1)), os.O_RDWR|os.O_APPEND, 0)

@@ -12,7 +12,12 @@ import (
 // record hangs on it, and one that fails is tried again behind the next batch,
 // or finished by whoever appends next.
 func (w *writer) sealWhenFull() {
-	if w.file == nil || !w.started || w.size < w.log.store.o.SegmentBytes {
+	limit := w.log.store.o.SegmentBytes
+	if w.file == nil || !w.started {
+		return
+	}
+	if w.size < limit {
+		w.readAhead(limit)
 		return
 	}
 	w.batch.lost = losses{}
@@ -26,6 +31,22 @@ func (w *writer) sealWhenFull() {
 		// No record of a caller's is lost, but octets that are read back now
 		// may not be there after a crash (E33).
 		w.log.oweUnsynced(err, unsynced)
+	}
+}
+
+// aheadBytes is how much of a segment is read at a time for the seal to come.
+const aheadBytes = 1 << 20
+
+// readAhead reads, a little at a time, what the seal will have to say of the
+// segment: reading it all when it is full would hold everybody up for a fifth of
+// a second. Segments that are far from full may never be sealed.
+func (w *writer) readAhead(limit int64) {
+	read := int64(0)
+	if s := w.scanned; s != nil && s.identity == w.identity {
+		read = s.size
+	}
+	if w.size >= limit/16 && w.size-read >= aheadBytes {
+		_, _ = w.scanCurrent(w.size) // it is tried again, and its fault told, by the seal
 	}
 }
 

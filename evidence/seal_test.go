@@ -137,6 +137,25 @@ func TestSealE60E64SegmentsFormAChain(t *testing.T) {
 	}
 }
 
+func TestSealE60TheSegmentIsReadAheadOfItsSeal(t *testing.T) {
+	const limit = 3 << 20
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{SegmentBytes: limit})
+	l, _ := s.Session("s")
+	for ahead := false; len(readSegments(t, dir, "s")) < 2; {
+		_, err := l.Append(t.Context(), summed(200_000))
+		must(t, err)
+		s.writers.Wait()
+		if scan := l.w.scanned; scan != nil && scan.size >= limit-2*aheadBytes {
+			ahead = true
+		}
+		if len(readSegments(t, dir, "s")) == 2 && !ahead {
+			t.Error("nothing was read before the segment was full")
+		}
+	}
+	checkChain(t, dir, "s")
+}
+
 func TestSealE60E61ThreeProcessesLoseNothingAtTheSeals(t *testing.T) {
 	dir := t.TempDir()
 	const each = 60

@@ -24,12 +24,13 @@ func (c *cli) logShowCommand() *cobra.Command {
 	var flags configFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "show SESSION",
-		Short: "Print a session's log",
-		Long: `Prints the records of a session's log in their order, each on a line. Damage is
-named where it stands, on stderr: exit 1. A torn last line that nothing marks is
-named as well: exit 3. Writes nothing.`,
-		Args: oneArg("session"),
+		Use:   "show LOG",
+		Short: "Print a log",
+		Long: `LOG is a session's id, or runs/ and the id of a published run. Prints its records
+in their order, each on a line. Damage is named where it stands, on stderr:
+exit 1. A torn last line that nothing marks is named as well: exit 3. Writes
+nothing.`,
+		Args: oneArg("log"),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(cmd, flags)
 			if err != nil {
@@ -49,11 +50,11 @@ func (c *cli) logTailCommand() *cobra.Command {
 	var asJSON, follow bool
 	var lines int
 	cmd := &cobra.Command{
-		Use:   "tail SESSION",
-		Short: "Print the end of a session's log, and what is added to it",
-		Long: `Prints the last records of a session's log. With --follow it goes on with those
+		Use:   "tail LOG",
+		Short: "Print the end of a log, and what is added to it",
+		Long: `Prints the last records of a log. With --follow it goes on with those
 that are added, until a signal comes. Exits as 'wayleave log show' does.`,
-		Args: oneArg("session"),
+		Args: oneArg("log"),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(cmd, flags)
 			if err != nil {
@@ -113,7 +114,7 @@ func lastLines(ctx context.Context, data, session string, n int) (evidence.Posit
 // noLog says in a command's words that a session has no log.
 func noLog(session string, err error) error {
 	if errors.Is(err, evidence.ErrNotFound) {
-		return fmt.Errorf("there is no log of session %q", session)
+		return fmt.Errorf("there is no log of %q", session)
 	}
 	return err
 }
