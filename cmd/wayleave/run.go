@@ -149,7 +149,12 @@ func (c *cli) useEdge(ctx context.Context, cfg *config, found ready, session str
 	address := reachable(found.Proxy)
 	fmt.Fprintf(c.stderr, "wayleave: running edge on %s, with its own configuration, session %s\n", address, session)
 	env := clientEnv{proxyURL(address, session, token), ca.BundleFile(), ca.P12File()}
-	return edgeAccess{env, func(relay) error { return stillRuns(cfg.data, found) }}, nil
+	return edgeAccess{env, func(relay) error {
+		if err := stillRuns(cfg.data, found); err != nil {
+			return err
+		}
+		return owesAt(context.WithoutCancel(ctx), found)
+	}}, nil
 }
 
 // stillRuns tells a run whose edge went away: then its log may end before the
