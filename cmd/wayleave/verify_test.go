@@ -13,7 +13,8 @@ import (
 )
 
 // recomputeAll makes every ruling of every log below a script's directory again:
-// each crossing of the end-to-end suite recomputes as same (E82).
+// each crossing of the end-to-end suite recomputes as same (E82), but for those
+// whose record has a value replaced that may have mattered.
 func recomputeAll(env *testscript.Env) {
 	if filepath.Base(env.WorkDir) == "script-verify" {
 		return // its logs are forged on purpose
@@ -27,7 +28,7 @@ func recomputeAll(env *testscript.Env) {
 			return nil
 		}
 		for _, l := range logs {
-			if n := l.Rulings; n.Different > 0 || n.NotRecomputed > 0 {
+			if n := l.Rulings; n.Different > 0 || n.NotRecomputed > n.Causes["url_redacted"] {
 				env.T().Log(l.Log, "has rulings that do not recompute:", n.Different, "different,", n.NotRecomputed, "not recomputable", l.Faults, l.Doubts)
 				env.T().FailNow()
 			}
