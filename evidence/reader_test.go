@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,11 +226,13 @@ func TestReaderE43WaitsForASlowLiveWriter(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
-	go func() {
+	var writing sync.WaitGroup
+	writing.Go(func() {
 		time.Sleep(300 * time.Millisecond)
 		f.WriteString(nextRecord[20:] + "\n")
 		unix.Flock(int(f.Fd()), unix.LOCK_UN)
-	}()
+	})
+	defer writing.Wait() // before the file is closed
 	got, _ := readAll(t, dir, ReadOptions{Mode: ReadRefuse})
 	if diff := cmp.Diff([]string{"record 1:1 x", "record 1:2 y"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
