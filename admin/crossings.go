@@ -31,8 +31,8 @@ func (d *desk) getRefusals(w http.ResponseWriter, r *http.Request) error {
 	return d.listCrossings(w, q)
 }
 
-// A crossingPage is a list of crossings as it is sent.
-type crossingPage struct {
+// A recordPage is a list of records as it is sent.
+type recordPage struct {
 	Items  []json.RawMessage `json:"items"`
 	Next   string            `json:"next,omitempty"`
 	Faulty []string          `json:"faulty,omitempty"` // sessions whose logs could not be read whole
@@ -43,7 +43,12 @@ func (d *desk) listCrossings(w http.ResponseWriter, q evidence.Query) error {
 	if err != nil {
 		return err
 	}
-	page := crossingPage{Items: []json.RawMessage{}, Next: found.Next, Faulty: found.Faulty}
+	return d.sendPage(w, found)
+}
+
+// sendPage sends a page of records.
+func (d *desk) sendPage(w http.ResponseWriter, found evidence.Page) error {
+	page := recordPage{Items: []json.RawMessage{}, Next: found.Next, Faulty: found.Faulty}
 	for _, item := range found.Items {
 		page.Items = append(page.Items, item.AppendJSON(nil))
 	}

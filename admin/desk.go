@@ -94,6 +94,7 @@ func (d *desk) routes() {
 	with.Get("/v1/crossings", d.handler(d.getCrossings))
 	with.Get("/v1/crossings/{session}/{seq}", d.plain(d.getCrossing))
 	with.Get("/v1/refusals", d.handler(d.getRefusals))
+	with.Get("/v1/gaps", d.handler(d.getGaps))
 	with.Get("/v1/sessions", d.handler(d.getSessions))
 	with.Post("/v1/sessions", d.plain(d.postSession))
 	with.Get("/v1/sessions/{session}", d.plain(d.getSession))

@@ -264,6 +264,7 @@ func TestOpenAPIA6DescribesTheParameters(t *testing.T) {
 	want := map[string][]string{
 		"/v1/crossings": slices.Concat(listParameters, filterParameters, []string{"outcome"}),
 		"/v1/refusals":  slices.Concat(listParameters, filterParameters),
+		"/v1/gaps":      slices.Concat(listParameters, gapParameters),
 		"/v1/sessions":  listParameters,
 	}
 	for path, methods := range doc.Paths {
@@ -283,6 +284,7 @@ func TestOpenAPIA6DescribesTheParameters(t *testing.T) {
 func TestOpenAPIA6DescribesTheAnswers(t *testing.T) {
 	doc := readDocument(t)
 	w := newWorld(t, nil)
+	plantGaps(w)
 	w.write("damaged", "nonsense\n"+crossingLine(1, "b.test")+"\n"+crossingLine(2, "b.test")[:40])
 	w.record("agent-1", evidence.CrossingUndelivered{Crossing: w.streamed, Bytes: 5, Failure: evidence.Failure{Kind: "reset"}})
 	w.write("breached", `{"seq":1,"timestamp":"2026-03-04T05:06:07.089Z","event":"crossing_mediated","payload":{"breach":[{"reason":"tunnel_not_listed"}]}}`+"\n")
@@ -307,6 +309,9 @@ func TestOpenAPIA6DescribesTheAnswers(t *testing.T) {
 		{"get", "/v1/crossings/{session}/{seq}", "/v1/crossings/breached/1", "", 200},
 		{"get", "/v1/crossings/{session}/{seq}", "/v1/crossings/agent-1/999", "", 404},
 		{"get", "/v1/crossings/{session}/{seq}", "/v1/crossings/agent-1/x", "", 400},
+		{"get", "/v1/gaps", "/v1/gaps", "", 200},
+		{"get", "/v1/gaps", "/v1/gaps?session=gaps&limit=1", "", 200},
+		{"get", "/v1/gaps", "/v1/gaps?host=a.test", "", 400},
 		{"get", "/v1/sessions", "/v1/sessions", "", 200},
 		{"get", "/v1/sessions", "/v1/sessions?limit=1", "", 200},
 		{"post", "/v1/sessions", "/v1/sessions", `{}`, 201},

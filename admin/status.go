@@ -34,6 +34,7 @@ type Listen struct {
 type EvidenceStatus struct {
 	Complete bool `json:"complete"` // nothing is owed
 	Owed     int  `json:"owed"`     // logs that owe a gap (E30)
+	Records  int  `json:"records"`  // how many records are neither on disk nor told of by a gap there
 }
 
 // StoreStatus is the health of something the edge keeps state in.

@@ -70,6 +70,8 @@ type writer struct {
 	seq     uint64    // the last one given out, also to a record that failed (E7)
 	cut     []int64   // torn lines that a failed batch had set out to mark (E38)
 	altered *gapRecord
+	number  int          // of the segment last used
+	scanned *segmentScan // of the segment to be sealed, as far as it was read
 
 	// This edge's window in the log.
 	started  bool // open: an edge_started of ours is on disk and nothing closed it
@@ -135,17 +137,22 @@ func (w *writer) open() error {
 		return err
 	}
 	switch {
-	case w.name != f.Name(): // the first segment, or a later one than before
+	case w.number < f.Number(): // the first segment, or a later one than before
 		w.size, w.unknown = 0, false
-	case w.identity != f.Identity():
+	case w.number > f.Number() || w.identity != f.Identity():
 		w.altered = &gapRecord{reason: gapLogAltered, from: w.wrote, expected: w.identity, found: f.Identity(),
 			detail: "another file has taken the place of " + f.Name()}
 		// Whether this edge's window is open in that one, nobody knows.
 		w.size, w.unknown, w.started = 0, false, false
 	}
-	w.file, w.named, w.name, w.identity = f, false, f.Name(), f.Identity()
+	w.use(f)
 	w.log.store.files.Add(1)
 	return nil
+}
+
+// use makes f the descriptor to append through.
+func (w *writer) use(f File) {
+	w.file, w.named, w.name, w.identity, w.number = f, false, f.Name(), f.Identity(), f.Number()
 }
 
 // lock takes the lock of the file. A live writer holds it only for as long as one
@@ -195,10 +202,8 @@ func (w *writer) commitLocked(b *batch) error {
 	w.unknown = true
 	// Step 6. A crash from here to the end of step 7 leaves any part of the
 	// buffer in the file, the last line perhaps torn; the next writer marks it.
-	if n, err := w.file.Write(w.buf); err != nil {
+	if err := w.write(); err != nil {
 		return &stepError{stepWrite, err}
-	} else if n < len(w.buf) {
-		return &stepError{stepWrite, io.ErrShortWrite}
 	}
 	if err := w.sync(); err != nil {
 		b.lost.unsynced = extent{from, found.size + int64(len(w.buf))}
@@ -206,6 +211,19 @@ func (w *writer) commitLocked(b *batch) error {
 	}
 	w.succeed(b, found.size+int64(len(w.buf)))
 	return nil
+}
+
+// write does step 6. There is nothing to write when another process has begun the
+// segment this one set out to begin.
+func (w *writer) write() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	n, err := w.file.Write(w.buf)
+	if err == nil && n < len(w.buf) {
+		err = io.ErrShortWrite
+	}
+	return err
 }
 
 // sync does steps 7 and 8. A crash after step 7 may leave synced octets in a file
@@ -217,6 +235,7 @@ func (w *writer) sync() error {
 	if w.named {
 		return nil
 	}
+	w.summarizeSealed()
 	if err := w.file.SyncDir(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,4 +115,18 @@ func BenchmarkEncode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(len(e.enc.b)), "octets")
+}
+
+// BenchmarkSegmentScan reads a segment as sealing does, most of it without the
+// lock.
+func BenchmarkSegmentScan(b *testing.B) {
+	line := `{"seq":11,"timestamp":"2026-03-01T12:00:00.000Z","event":"crossing_mediated","payload":{"edge":"e","grade":"mediated","url":"https://h/` +
+		strings.Repeat("x", 600) + `"}}` + "\n"
+	octets := strings.NewReader(strings.Repeat(line, (8<<20)/len(line)))
+	b.SetBytes(octets.Size())
+	for b.Loop() {
+		if err := newSegmentScan(1, "").read(octets, octets.Size()); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -7,8 +7,8 @@ import (
 
 // build does step 5: it makes one buffer of what the log has to say before
 // anything else, and of b's records. Order matters: what repairs comes first,
-// because it must stand directly behind what it repairs (E36), then what is owed
-// (E32), then what opening the log found (E40).
+// because it must stand directly behind what it repairs (E36), then what begins a
+// segment (E62), then what is owed (E32), then what opening the log found (E40).
 func (w *writer) build(b *batch, found *survey) {
 	now := w.log.store.o.Now()
 	var room [len("2006-01-02T15:04:05.000Z")]byte
@@ -25,6 +25,9 @@ func (w *writer) build(b *batch, found *survey) {
 		}
 		w.add(b, stamp, gapRecord{reason: gapTornRecord, from: from, to: now, torn: found.torn,
 			detail: "a line was cut short while it was written; no record of it was acknowledged"})
+	}
+	if found.headless {
+		w.addSegmentOpened(b, stamp, found)
 	}
 	if b.owed.owed() {
 		w.add(b, stamp, b.owed.gap())
@@ -60,8 +63,12 @@ func (w *writer) start(b *batch, stamp []byte, now time.Time, found *survey) {
 		}
 	}
 	o := &w.log.store.o
-	w.add(b, stamp, edgeStarted{version: o.Version, execution: o.Execution,
-		session: w.log.id, tenancy: o.Tenancy, resumed: found.size > 0})
+	started := edgeStarted{version: o.Version, execution: o.Execution,
+		session: w.log.id, tenancy: o.Tenancy, resumed: found.size > 0 || w.file.Number() > 1}
+	if o.Run != nil {
+		started.session, started.run = "", o.Run.id
+	}
+	w.add(b, stamp, started)
 	b.starts, b.counted = true, 0
 }
 

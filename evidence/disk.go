@@ -39,14 +39,18 @@ func (d *disk) OpenLog(session string) (File, error) {
 		dir.Close()
 		return nil, err
 	}
-	number := max(1, highestSegment(names))
-	s := &segment{disk: d, dir: dir, name: segmentName(number),
-		path: session + "/" + segmentName(number), successor: session + "/" + segmentName(number+1)}
+	s := d.segment(dir, session, max(1, highestSegment(names)))
 	if err := s.open(); err != nil {
 		dir.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// segment returns segment number of the session's log in dir, not yet opened.
+func (d *disk) segment(dir *os.File, session string, number int) *segment {
+	return &segment{disk: d, dir: dir, session: session, number: number, name: segmentName(number),
+		path: session + "/" + segmentName(number), successor: session + "/" + segmentName(number+1)}
 }
 
 // openDir opens the directory of a session's log and makes it if it is missing.
@@ -74,9 +78,11 @@ func (d *disk) openDir(session string) (*os.File, error) {
 
 // A segment is one open segment of a log on disk.
 type segment struct {
-	disk *disk
-	dir  *os.File // the log's directory
-	name string   // in dir
+	disk    *disk
+	dir     *os.File // the log's directory
+	session string
+	number  int
+	name    string // in dir
 
 	file     *os.File
 	fd       int // of file
@@ -90,7 +96,7 @@ type segment struct {
 // a FIFO planted in its place from hanging the edge; what is no regular file is
 // closed again, untouched.
 func (s *segment) open() error {
-	const flags = unix.O_RDWR | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	const flags = segmentFlags
 	dir, name := int(s.dir.Fd()), s.name
 	fd, err := openAt(dir, name, flags, 0)
 	made := false
@@ -105,6 +111,13 @@ func (s *segment) open() error {
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: s.Name(), Err: err}
 	}
+	return s.adopt(fd, made)
+}
+
+const segmentFlags = unix.O_RDWR | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
+
+// adopt makes fd the segment's descriptor, or closes it.
+func (s *segment) adopt(fd int, made bool) error {
 	s.fd, s.file = fd, os.NewFile(uintptr(fd), s.Name())
 	if err := s.admit(made); err != nil {
 		s.file.Close()

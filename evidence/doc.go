@@ -8,7 +8,9 @@
 //
 // # The log
 //
-//	sessions/<id>/000001.jsonl
+//	sessions/<id>/000001.jsonl   sealed
+//	sessions/<id>/000001.json    what it measures
+//	sessions/<id>/000002.jsonl   appended to
 //
 //	{"seq":1,"timestamp":"2026-03-01T12:00:00.000Z","event":"edge_started","payload":{"edge":"…",…}}
 //	{"seq":2,"timestamp":"2026-03-01T12:00:00.005Z","event":"crossing_opened","payload":{…}}
@@ -20,9 +22,14 @@
 // its edge_started to its edge_stopped; a window that ends without one is told
 // of by the edge that opens the log next.
 //
+// A segment that is full is sealed: the next one begins with its digest, so that
+// the segments form a chain, and with what it leaves open, so that the last one
+// can be understood without the others.
+//
 // # Writing and reading
 //
 // A [Store] is one edge's life in the logs and a [Log] its writer of one of
-// them. An [Index] reads the logs of a data directory, whoever writes them; it
-// holds no truth of its own and can be dropped and built again.
+// them. A [Reader] reads one log record by record, and an [Index] finds records in
+// all logs of a data directory, whoever writes them; it holds no truth of its own
+// and can be dropped and built again.
 package evidence

@@ -23,15 +23,20 @@ func (c *Crossing) declarations(e *encoder) {
 	if c.Ruling != nil {
 		writeRobots(e, c.Ruling)
 	}
-	effective := e.open("effective")
-	for i, purpose := range c.Purposes {
-		if !slices.Contains(c.Purposes[:i], purpose) {
+	writeEffective(e, c.Purposes)
+	e.close(p)
+}
+
+// writeEffective writes what the source's terms come to for each purpose.
+func writeEffective(e *encoder, purposes []string) {
+	p := e.open("effective")
+	for i, purpose := range purposes {
+		if !slices.Contains(purposes[:i], purpose) {
 			// robots.txt rules access and says nothing of purposes.
 			e.key(purpose)
 			e.b = append(e.b, `"unknown"`...)
 		}
 	}
-	e.close(effective)
 	e.close(p)
 }
 

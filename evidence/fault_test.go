@@ -21,6 +21,8 @@ const (
 	callSyncDir = "syncdir"
 	callUnlock  = "unlock"
 	callClose   = "close"
+	callNext    = "next"
+	callSummary = "summary"
 )
 
 // A tracedFS passes every call on to the disk, notes it, and fails those that a
@@ -147,6 +149,24 @@ func (f *tracedFile) SyncDir() error {
 func (f *tracedFile) Close() error {
 	f.fs.note(callClose)
 	return f.File.Close()
+}
+
+func (f *tracedFile) Next() (File, error) {
+	if err := f.fs.note(callNext); err != nil {
+		return nil, err
+	}
+	next, err := f.File.Next()
+	if err != nil {
+		return nil, err
+	}
+	return &tracedFile{next, f.fs}, nil
+}
+
+func (f *tracedFile) Summarize(n int, summary []byte) error {
+	if err := f.fs.note(callSummary); err != nil {
+		return err
+	}
+	return f.File.Summarize(n, summary)
 }
 
 // once fails the first call of the given name.

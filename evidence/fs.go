@@ -36,10 +36,36 @@ type File interface {
 	// SyncDir returns when the file's name is on disk, and its directory's.
 	SyncDir() error
 
+	Sealer
+
 	// Name is the path of the segment relative to the data directory;
 	// Identity tells files of one name apart.
 	Name() string
 	Identity() string
+}
+
+// A Sealer is a segment's part in the chain of its log's segments (E60). What it
+// makes is on disk after the next SyncDir of the segment it belongs to.
+type Sealer interface {
+	// Number is the segment's place among those of its log, from 1.
+	Number() int
+	// Next makes the segment's successor and opens it. One that is there
+	// already is an error.
+	Next() (File, error)
+	// OpenSealed opens the earlier segment n of the log for reading;
+	// fs.ErrNotExist says that the operator moved it away (E63).
+	OpenSealed(n int) (SealedFile, error)
+	// Unsummed returns which earlier segments have no summary.
+	Unsummed() ([]int, error)
+	// Summarize replaces the summary of the earlier segment n as a whole.
+	Summarize(n int, summary []byte) error
+}
+
+// A SealedFile is a segment to which nothing is appended any more.
+type SealedFile interface {
+	io.ReaderAt
+	io.Closer
+	Size() (int64, error)
 }
 
 // ErrLocked is what File.TryLock answers while somebody else has the lock.

@@ -26,7 +26,7 @@ type block struct {
 	minOpened, maxOpened uint64
 
 	finals, refused, gaps, breaches int // final records, and those among them that were refused, have gaps, have breaches
-	after                           int // records that may follow up a crossing's end: crossing_undelivered, evidence_gap
+	after                           int // records that may follow up a crossing's end, or tell of a gap, and end none
 }
 
 // add takes in the record l, which stands at [off, end) of segment, where
@@ -43,7 +43,8 @@ func (b *block) add(l *logLine, segment int, off, end, before int64) {
 	switch {
 	case l.final():
 		b.addFinal(l)
-	case l.event == EventCrossingUndelivered, l.event == EventEvidenceGap:
+	case l.event == EventCrossingUndelivered, l.event == EventEvidenceGap,
+		l.event == eventAllowanceGap, l.event == eventProcessorInvoked && l.listed("gaps"):
 		b.after++
 	}
 }

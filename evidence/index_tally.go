@@ -28,7 +28,7 @@ func (t *tally) add(l *logLine) {
 		t.open(l.text("edge"))
 	case EventEdgeStopped, EventSessionClosed:
 		delete(t.windows, l.text("edge"))
-	case "segment_opened":
+	case EventSegmentOpened:
 		t.addSegment(l)
 	}
 }

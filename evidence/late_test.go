@@ -105,6 +105,14 @@ func (f *hangingFile) Close() error           { return nil }
 func (f *hangingFile) Name() string           { return "sessions/" + f.session + "/000001.jsonl" }
 func (f *hangingFile) Identity() string       { return f.session }
 
+// A log in memory has one segment, which is never full.
+
+func (f *hangingFile) Number() int                        { return 1 }
+func (f *hangingFile) Next() (File, error)                { return nil, errors.ErrUnsupported }
+func (f *hangingFile) OpenSealed(int) (SealedFile, error) { return nil, errors.ErrUnsupported }
+func (f *hangingFile) Unsummed() ([]int, error)           { return nil, nil }
+func (f *hangingFile) Summarize(int, []byte) error        { return errors.ErrUnsupported }
+
 // inBubble runs test with a store on fs in a bubble of its own, where time is
 // what the test makes of it.
 func inBubble(t *testing.T, o Options, test func(t *testing.T, fs *hangingFS, s *Store, l *Log)) {

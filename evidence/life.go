@@ -4,8 +4,9 @@ import "github.com/wayleave/wayleave/rulings"
 
 // edgeStarted is the first record an edge appends each time it opens a log.
 type edgeStarted struct {
-	version, execution, session, tenancy string
-	resumed                              bool // the log existed
+	version, execution, tenancy string
+	session, run                string // one of them
+	resumed                     bool   // the log existed
 }
 
 // Event implements Record.
@@ -16,6 +17,7 @@ func (r edgeStarted) payload(e *encoder) {
 	e.word("ruleset", rulings.Ruleset)
 	e.word("execution", r.execution)
 	e.text("session", r.session)
+	e.text("run", r.run)
 	e.word("tenancy", r.tenancy)
 	e.isTrue("resumed", r.resumed)
 }

@@ -81,7 +81,8 @@ func (s *Store) bury(ctx context.Context, id string) error {
 	return s.closeLog(ctx, l, closedIdle)
 }
 
-// tend closes logs that nobody uses and tries again what is owed, until ctx ends.
+// tend closes logs that nobody uses and tries again what failed for want of room
+// or for another fault that may pass, until ctx ends.
 func (s *Store) tend(ctx context.Context) {
 	ticker := time.NewTicker(min(tendEvery, s.o.SessionIdle))
 	defer ticker.Stop()
@@ -91,6 +92,7 @@ func (s *Store) tend(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		s.republish()
 		for _, l := range s.all() {
 			l.retry()
 			if l.idle(s.o.Now(), s.o.SessionIdle) {

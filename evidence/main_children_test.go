@@ -39,13 +39,19 @@ func checkSummed(r logged) bool {
 }
 
 // childWrite appends args[2] records of 1 to 100 KB to session args[1] of the
-// data directory args[0].
+// data directory args[0], in segments of args[3] octets if that is given.
 func childWrite(args []string) error {
 	count, err := strconv.Atoi(args[2])
 	if err != nil {
 		return err
 	}
-	s, err := Open(args[0], Options{})
+	var o Options
+	if len(args) > 3 {
+		if o.SegmentBytes, err = strconv.ParseInt(args[3], 10, 64); err != nil {
+			return err
+		}
+	}
+	s, err := Open(args[0], o)
 	if err != nil {
 		return err
 	}

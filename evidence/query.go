@@ -80,7 +80,12 @@ func (x *Index) Crossings(q Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	end := farthest
+	return x.page(m)
+}
+
+// page walks to the page of m.
+func (x *Index) page(m *matcher) (_ Page, err error) {
+	q, end := &m.Query, farthest
 	if q.Cursor != "" {
 		if end, err = parseRank(q.Cursor); err != nil {
 			return Page{}, err

@@ -16,6 +16,9 @@ type matcher struct {
 	hostKey  string
 	term     string
 	from, to int64
+
+	gaps      bool   // records that tell of gaps instead of crossings
+	gapReason string // of one of these; empty: any
 }
 
 func newMatcher(q Query) (*matcher, error) {
@@ -45,6 +48,9 @@ func (m *matcher) over(p rank) bool { return p.at < m.from }
 
 // block reports whether a record of b may match.
 func (m *matcher) block(b *block) bool {
+	if m.gaps {
+		return b.gaps+b.after > 0 && b.latest >= m.from && b.earliest < m.to
+	}
 	switch {
 	case b.finals == 0, b.latest < m.from, b.earliest >= m.to:
 		return false
@@ -56,8 +62,12 @@ func (m *matcher) block(b *block) bool {
 	return true
 }
 
-// record reports whether l is the final record of a crossing that matches.
+// record reports whether l is the final record of a crossing that matches, or
+// tells of a gap that does.
 func (m *matcher) record(l *logLine) bool {
+	if m.gaps {
+		return l.at >= m.from && l.at < m.to && l.tellsOfGap(m.gapReason)
+	}
 	switch {
 	case !l.final(), l.at < m.from, l.at >= m.to:
 		return false

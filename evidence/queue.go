@@ -40,6 +40,9 @@ func (l *Log) write() {
 		}
 		err := l.w.commit(b)
 		l.settle(b, err)
+		if err == nil {
+			l.w.sealWhenFull()
+		}
 		// Whoever was answered is runnable now, and under load has its next
 		// record in a few microseconds: letting them run first makes batches
 		// larger by a third. When nobody is runnable this costs nothing.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,9 +27,11 @@ type Options struct {
 	Version   string // of the edge, for edge_started
 	Execution string // session (the default), live, replay, offline
 	Tenancy   string // single (the default), shared
+	Run       *Run   // the edge is that of a batch run: everything goes into its log; nil: it is not
 
-	AppendWait  time.Duration // how long an append waits for the disk; 0: 10 s
-	SessionIdle time.Duration // after how long without a record a log is closed; 0: 30 min
+	AppendWait   time.Duration // how long an append waits for the disk; 0: 10 s
+	SessionIdle  time.Duration // after how long without a record a log is closed; 0: 30 min
+	SegmentBytes int64         // at how many octets a segment is sealed (E60); 0: 64 MiB
 
 	SecretNames []string // evidence.secret_names (E23)
 	SecretPaths []string // evidence.secret_paths
@@ -42,6 +45,7 @@ type Options struct {
 const (
 	defaultAppendWait  = 10 * time.Second
 	defaultSessionIdle = 30 * time.Minute
+	defaultSegment     = 64 << 20
 	tendEvery          = 30 * time.Second // how often what is owed is tried again (E32)
 )
 
@@ -69,6 +73,9 @@ type Store struct {
 	mu     sync.Mutex // guards the fields below
 	logs   map[string]*Log
 	closed bool
+
+	publishing  sync.Mutex // guards the lock file's content and the field below
+	unpublished []byte     // what that file has to hold once the disk has room
 }
 
 // Open starts an edge's evidence in dataDir: it makes what is missing there,
@@ -88,7 +95,10 @@ func Open(dataDir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.redactor = newRedactor(key, o.SecretNames, o.SecretPaths)
-	if s.fs = o.FS; s.fs == nil {
+	if s.fs = o.FS; s.fs == nil && o.Run != nil {
+		s.fs = o.Run.fs
+	}
+	if s.fs == nil {
 		if s.fs, err = Disk(dataDir); err != nil {
 			return nil, err
 		}
@@ -101,9 +111,15 @@ func Open(dataDir string, o Options) (*Store, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	s.own = s.log("edge-" + s.o.EdgeID)
+	if o.Run != nil {
+		s.own = s.log(o.Run.id)
+	} else {
+		s.own = s.log("edge-" + s.o.EdgeID)
+	}
 	s.own.Append(ctx) // its edge_started; what goes wrong is owed
-	s.buryDead(ctx)
+	if o.Run == nil { // else there is no log but the run's
+		s.buryDead(ctx)
+	}
 	s.tending.Go(func() { s.tend(ctx) })
 	return s, nil
 }
@@ -116,10 +132,14 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.EdgeID = cmp.Or(o.EdgeID, NewEdgeID(o.Now()))
+	if o.Run != nil {
+		o.Execution, o.SegmentBytes = o.Run.execution, math.MaxInt64 // one log, one file
+	}
 	o.Execution = cmp.Or(o.Execution, "session")
 	o.Tenancy = cmp.Or(o.Tenancy, "single")
 	o.AppendWait = cmp.Or(o.AppendWait, defaultAppendWait)
 	o.SessionIdle = cmp.Or(o.SessionIdle, defaultSessionIdle)
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, defaultSegment)
 	return o
 }
 
@@ -177,6 +197,8 @@ func (s *Store) Session(id string) (*Log, error) {
 	switch {
 	case closed:
 		return nil, ErrClosed
+	case s.o.Run != nil:
+		return s.own, nil
 	case l != nil:
 		return l, nil
 	}
@@ -201,12 +223,39 @@ func (s *Store) log(id string) *Log {
 }
 
 // Publish replaces what the edge's lock file holds, which is how other commands
-// find the edge (E3): the content of its ready-file.
+// find the edge (E3): the content of its ready-file. On a full disk it succeeds
+// later: an edge starts there all the same (E34), and is found once there is room.
 func (s *Store) Publish(content []byte) error {
-	if err := s.lock.publish(content); err != nil {
-		return fmt.Errorf("publishing the edge: %w", err)
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	return s.publish(content)
+}
+
+// publish is Publish; s.publishing is held.
+func (s *Store) publish(content []byte) error {
+	err := s.lock.publish(content)
+	s.unpublished = nil
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
+		s.unpublished = content
+		s.o.Logger.Warn("other commands cannot find this edge until the disk has room", "error", err)
+		return nil
 	}
-	return nil
+	return fmt.Errorf("publishing the edge: %w", err)
+}
+
+// republish tries again to publish what the disk had no room for.
+func (s *Store) republish() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if s.unpublished == nil {
+		return
+	}
+	if err := s.publish(s.unpublished); err != nil {
+		s.o.Logger.Warn("the edge could not be published", "error", err)
+	}
 }
 
 // Owed returns how many records are neither on disk nor told of by a gap on disk.

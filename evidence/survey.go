@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -24,11 +22,13 @@ type survey struct {
 	// those that look like unfinished repairs of it (E38).
 	run []int64
 
-	// Filled when the whole segment is read: the windows that are open in it,
-	// by edge, and its unfinished crossings, by number. Else the maps are nil.
-	windows   map[string]time.Time // to the time of the edge's last record
-	crossings map[uint64]string    // to the edge
-	dead      []deadEdge
+	windows *openWindows // filled when the whole segment is read, else nil
+	dead    []deadEdge
+
+	// headless: the segment has a predecessor and does not begin with its
+	// segment_opened (E62). begun: a record other than a repair was read.
+	headless, begun bool
+	previous        *segmentScan // of the predecessor when headless; nil: it is not there
 
 	line logLine // the record that is read
 }
@@ -54,16 +54,22 @@ func (w *writer) inspect() (*survey, error) {
 		w.altered = &gapRecord{reason: gapLogAltered, from: w.wrote, sizes: &[2]int64{w.size, size},
 			detail: w.name + " is shorter than this edge left it"}
 		w.size, w.unknown, w.started = 0, false, false
-	case w.started && size == w.size:
+	case w.started && size == w.size && size > 0:
 		return s, nil
 	}
 	from := w.size
 	if !w.started {
 		from = 0
-		s.windows, s.crossings = make(map[string]time.Time), make(map[uint64]string)
+		s.windows = newOpenWindows()
 	}
+	s.headless = from == 0 && w.file.Number() > 1
 	if err := w.survey(s, from); err != nil {
 		return nil, err
+	}
+	if s.headless {
+		if err := w.scanPrevious(s); err != nil {
+			return nil, err
+		}
 	}
 	s.findTorn(w.cut)
 	w.findDead(s)
@@ -141,8 +147,12 @@ func (w *writer) note(s *survey, first bool) error {
 		}
 	}
 	s.seq, s.last = l.seq, time.UnixMilli(l.at)
+	if !s.begun && !(l.event == EventEvidenceGap && l.text("reason") == gapTornRecord) {
+		s.begun = true
+		s.headless = s.headless && l.event != EventSegmentOpened
+	}
 	if s.windows != nil {
-		s.noteWindow(l)
+		s.windows.note(l)
 	}
 	return nil
 }
@@ -156,49 +166,16 @@ func (l *logLine) nameFault(id string) error {
 	return nil
 }
 
-func (s *survey) noteWindow(l *logLine) {
-	edge := l.text("edge")
-	if _, open := s.windows[edge]; open {
-		s.windows[edge] = s.last
-	}
-	switch l.event {
-	case EventEdgeStarted:
-		s.windows[edge] = s.last
-	case EventEdgeStopped, EventSessionClosed:
-		delete(s.windows, edge)
-	case EventCrossingOpened:
-		s.crossings[l.seq] = edge
-	case EventCrossingMediated, EventCrossingRefused, EventCrossingObserved:
-		delete(s.crossings, l.number("opened"))
-	case EventEvidenceGap:
-		switch l.text("reason") {
-		case gapUncleanStop:
-			delete(s.windows, l.text("of"))
-		case gapUnfinishedCrossing:
-			delete(s.crossings, l.number("crossing"))
-		}
-	}
-}
-
 // findDead finds the edges that left a window or a crossing open and are dead.
 // The window of an edge of which that cannot be told is left alone.
 func (w *writer) findDead(s *survey) {
-	edges := make(map[string]*deadEdge)
-	for edge, last := range s.windows {
-		edges[edge] = &deadEdge{edge: edge, open: true, last: last}
+	if s.windows == nil {
+		return
 	}
-	for number, edge := range s.crossings {
-		if edges[edge] == nil {
-			edges[edge] = &deadEdge{edge: edge}
-		}
-		edges[edge].crossings = append(edges[edge].crossings, number)
-	}
-	for _, d := range edges {
+	for _, d := range s.windows.byEdge() {
 		if d.edge == w.log.store.o.EdgeID || w.log.store.mayLive(d.edge) {
 			continue
 		}
-		slices.Sort(d.crossings)
-		s.dead = append(s.dead, *d)
+		s.dead = append(s.dead, d)
 	}
-	slices.SortFunc(s.dead, func(a, b deadEdge) int { return strings.Compare(a.edge, b.edge) })
 }

@@ -99,7 +99,8 @@ the agent sees the end of the answer.`,
 	})
 	root.AddCommand(
 		c.serveCommand(), c.runCommand(), c.envCommand(), c.askCommand(), c.demoCommand(),
-		c.caCommand(), c.sessionCommand(), c.doctorCommand(), c.versionCommand(), configTopic(),
+		c.caCommand(), c.sessionCommand(), c.verifyCommand(), c.doctorCommand(), c.versionCommand(), configTopic(),
+		c.logCommand(), c.repairCommand(),
 	)
 	return root
 }

@@ -34,10 +34,11 @@ type config struct {
 	headTimeout   time.Duration
 	shutdownGrace time.Duration
 
-	sessionIdle time.Duration
-	appendWait  time.Duration
-	secretNames []string
-	secretPaths []string
+	segmentBytes int64
+	sessionIdle  time.Duration
+	appendWait   time.Duration
+	secretNames  []string
+	secretPaths  []string
 
 	policyFile rulings.PolicyFile
 	policyAt   map[string]position // where each key and item of the policy was written
@@ -81,6 +82,8 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { return setDuration(&c.headTimeout, v[0], time.Millisecond) }},
 	{"shutdown_grace", formDuration, "30s", "how long exchanges may go on after SIGTERM",
 		func(c *config, v []string) error { return setDuration(&c.shutdownGrace, v[0], 0) }},
+	{"evidence.segment_bytes", formSize, "64MiB", "a log goes on in a new segment when the one in use has this size",
+		func(c *config, v []string) error { return setSize(&c.segmentBytes, v[0], 1<<10) }},
 	{"evidence.session_idle", formDuration, "30m", "a session's log is closed after so long without a crossing",
 		func(c *config, v []string) error { return setDuration(&c.sessionIdle, v[0], time.Millisecond) }},
 	{"evidence.append_wait", formDuration, "10s", "how long an answer waits for its record to be on disk",

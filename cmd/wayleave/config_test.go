@@ -89,6 +89,18 @@ func TestConfigFaults(t *testing.T) {
 				`c.yaml:3: evidence.session_idle: 0s is too short`,
 			},
 		},
+		"A20 a size without its unit": {
+			"evidence: {segment_bytes: \"64\"}\n",
+			[]string{`c.yaml:1: evidence.segment_bytes: "64" is no size; use a whole number and B, KiB, MiB or GiB, such as 64MiB`},
+		},
+		"A20 a size of words": {
+			"evidence: {segment_bytes: largeMiB}\n",
+			[]string{`c.yaml:1: evidence.segment_bytes: "largeMiB" is no size`},
+		},
+		"A20 a size that is too small": {
+			"evidence: {segment_bytes: 1023B}\n",
+			[]string{`c.yaml:1: evidence.segment_bytes: 1023B is too small; at least 1024B are needed`},
+		},
 		"N17 the proxy's URL is not quoted: it may hold a password": {
 			"upstream:\n  proxy: ftp://u:hunter2@proxy.example\n",
 			[]string{"c.yaml:2: upstream.proxy: is no proxy's URL; use http://host:port or https://host:port"},
@@ -235,7 +247,7 @@ auth: token
 connect_ports: [443, "9000-9999"]
 upstream: {ca_file: roots.pem, proxy: "http://u:p@proxy.example:8080", head_timeout: 1m}
 shutdown_grace: 0s
-evidence: {session_idle: 1h, append_wait: 500ms, secret_names: [voucher], secret_paths: ["hooks.example/*"]}
+evidence: {segment_bytes: 1MiB, session_idle: 1h, append_wait: 500ms, secret_names: [voucher], secret_paths: ["hooks.example/*"]}
 policy:
   allow_private: [127.0.0.0/8]
   services: [api.example, {host: git.example}]
@@ -269,7 +281,7 @@ policy:
 		t.Error("connect_ports")
 	case c.upstreamProxy.url.Host != "proxy.example:8080", c.headTimeout != time.Minute, c.shutdownGrace != 0:
 		t.Errorf("upstream: %+v", c)
-	case c.sessionIdle != time.Hour, c.appendWait != 500*time.Millisecond, len(c.secretNames) != 1, len(c.secretPaths) != 1:
+	case c.segmentBytes != 1<<20, c.sessionIdle != time.Hour, c.appendWait != 500*time.Millisecond, len(c.secretNames) != 1, len(c.secretPaths) != 1:
 		t.Errorf("evidence: %+v", c)
 	}
 }

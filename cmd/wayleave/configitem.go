@@ -12,6 +12,7 @@ var wants = map[form]string{
 	formPath:      "wants a path as text",
 	formBool:      "wants true or false",
 	formDuration:  "wants a duration with its unit, such as 30s",
+	formSize:      "wants a size with its unit, such as 64MiB",
 	formList:      "wants a list of text, such as [a, b]",
 	formPorts:     `wants a list of ports and ranges, such as [443, "9000-9999"]`,
 	formHosts:     "wants a list of hosts, such as [api.example, {host: git.example}]",

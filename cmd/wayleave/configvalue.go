@@ -24,6 +24,7 @@ const (
 	formPath                  // one string; relative to the file that names it
 	formBool                  // true or false
 	formDuration              // one string with its unit
+	formSize                  // one string with its unit
 	formList                  // a list of strings
 	formPorts                 // a list of numbers and strings
 	formHosts                 // a list of strings and of mappings {host}
@@ -89,6 +90,31 @@ func setBool(dst *bool, v string) error {
 		return fmt.Errorf("%q is neither true nor false", v)
 	}
 	return nil
+}
+
+// sizeUnits are the units of a size, longest first.
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+func setSize(dst *int64, v string, least int64) error {
+	for _, unit := range sizeUnits {
+		digits, ok := strings.CutSuffix(v, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(digits, 10, 32)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%q is no size; use a whole number and B, KiB, MiB or GiB, such as 64MiB", v)
+		case n*unit.bytes < least:
+			return fmt.Errorf("%s is too small; at least %dB are needed", v, least)
+		}
+		*dst = n * unit.bytes
+		return nil
+	}
+	return fmt.Errorf("%q is no size; use a whole number and B, KiB, MiB or GiB, such as 64MiB", v)
 }
 
 func setPath(dst *string, v string) error {

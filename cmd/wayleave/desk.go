@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/admin"
+	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/proxy"
 )
 
@@ -54,9 +55,9 @@ func (e *edge) desk() (*http.Server, error) {
 func (e *edge) status() admin.Status {
 	owing := each(e.store.Healthy()) // one error for each log
 	s := admin.Status{
-		Edge: e.id, Version: version(), Started: e.started, Execution: execution,
+		Edge: e.id, Version: version(), Started: e.started, Execution: e.execution(),
 		Listen:   admin.Listen{Proxy: e.at.Proxy, Admin: e.at.Admin},
-		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing)},
+		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing), Records: e.store.Owed()},
 		Stores:   []admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}},
 	}
 	if policy := e.policy.Load(); policy != nil {
@@ -85,26 +86,51 @@ func (e *edge) ready() error {
 	return e.store.Healthy()
 }
 
+// askEdge asks a running edge's admin API. The caller closes the answer.
+func askEdge(ctx context.Context, found ready, method, path string, question []byte) (*http.Response, error) {
+	token, err := os.ReadFile(found.Token)
+	if err != nil {
+		return nil, fmt.Errorf("reading the admin token: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+reachable(found.Admin)+path, bytes.NewReader(question))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Content-Type", "application/json")
+	return direct.Do(req)
+}
+
+// owesAt asks a running edge whether it owes evidence. It cannot be asked of one
+// session, so a run is told of what another one's log lacks as well.
+func owesAt(ctx context.Context, found ready) error {
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	resp, err := askEdge(ctx, found, http.MethodGet, "/v1/status", nil)
+	if err != nil {
+		return fmt.Errorf("asking the edge whether evidence is owed: %w", err)
+	}
+	defer resp.Body.Close()
+	var status admin.Status
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&status); err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("asking the edge whether evidence is owed: %s", resp.Status)
+	}
+	if !status.Evidence.Complete {
+		return fmt.Errorf("%w: %d logs of the running edge lack records", evidence.ErrOwed, status.Evidence.Owed)
+	}
+	return nil
+}
+
 // issueAt asks a running edge for a session's token. Under auth: open there is
 // none to have, which is no error.
 func issueAt(ctx context.Context, found ready, session string) (secret, error) {
-	token, err := os.ReadFile(found.Token)
-	if err != nil {
-		return "", fmt.Errorf("reading the admin token: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
 	question, err := json.Marshal(map[string]string{"session": session})
 	if err != nil {
 		return "", err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+reachable(found.Admin)+"/v1/sessions", bytes.NewReader(question))
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := direct.Do(req)
+	resp, err := askEdge(ctx, found, http.MethodPost, "/v1/sessions", question)
 	if err != nil {
 		return "", fmt.Errorf("asking the edge for a token: %w", err)
 	}

@@ -28,6 +28,8 @@ import (
 // Nothing of it changes after startEdge but the policy, which a reload swaps.
 type edge struct {
 	id      string
+	batch   string        // name of the batch run that the edge is for; empty: none
+	run     *evidence.Run // that run, once its log is there
 	cfg     *config
 	source  source // read again by a reload
 	log     *slog.Logger
@@ -74,6 +76,7 @@ type edgeOptions struct {
 	systemRoots string // PEM file of the machine's roots; empty finds it
 	exposed     bool   // an open listener beyond loopback is what the operator wants (N20)
 	unlisted    bool   // other commands are not to find this edge: it ends with its command
+	batch       string // name of the batch run the edge is for; empty: none
 }
 
 // errExposed refuses what would let strangers use the proxy.
@@ -85,10 +88,14 @@ var errExposed = errors.New("the listener is reachable from other machines and a
 // the edge.
 func startEdge(ctx context.Context, cfg *config, o edgeOptions) (_ *edge, err error) {
 	now := time.Now()
-	e := &edge{id: evidence.NewEdgeID(now), cfg: cfg, source: o.source, log: o.log, started: now, metrics: newMetrics(), failed: make(chan error, 2)}
+	e := &edge{id: evidence.NewEdgeID(now), cfg: cfg, source: o.source, log: o.log, started: now, batch: o.batch, failed: make(chan error, 2)}
+	e.metrics = newMetrics(e.execution())
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close(ctx))
+			if e.run != nil {
+				err = errors.Join(err, e.run.Discard())
+			}
 		}
 	}()
 	e.reloads = newReloads(e.metrics)
@@ -99,6 +106,7 @@ func startEdge(ctx context.Context, cfg *config, o edgeOptions) (_ *edge, err er
 		e.openTerms,
 		e.openCredentials,
 		func() error { e.adopt(cfg); return nil },
+		func() error { return e.beginRun(ctx) },
 		func() error { return e.listen(o.exposed) },
 		e.serveDesk, // before the proxy, so that it can be asked until the drain is over
 		e.serveProxy,
@@ -122,9 +130,14 @@ func (e *edge) openCA(systemRoots string) (err error) {
 }
 
 func (e *edge) openEvidence() (err error) {
+	if e.batch != "" {
+		if err := e.createRun(); err != nil {
+			return err
+		}
+	}
 	e.store, err = evidence.Open(e.cfg.data, evidence.Options{
-		EdgeID: e.id, Version: version(), Execution: execution, AppendWait: e.cfg.appendWait, SessionIdle: e.cfg.sessionIdle,
-		SecretNames: e.cfg.secretNames, SecretPaths: e.cfg.secretPaths, Logger: e.log, Metrics: e.metrics,
+		EdgeID: e.id, Version: version(), Run: e.run, AppendWait: e.cfg.appendWait, SessionIdle: e.cfg.sessionIdle,
+		SegmentBytes: e.cfg.segmentBytes, SecretNames: e.cfg.secretNames, SecretPaths: e.cfg.secretPaths, Logger: e.log, Metrics: e.metrics,
 	})
 	if err != nil {
 		return err
@@ -134,6 +147,9 @@ func (e *edge) openEvidence() (err error) {
 		return err
 	}
 	e.onClose(func(context.Context) error { return e.index.Close() })
+	if e.run != nil { // when nothing that could write a record is open any more
+		e.onClose(func(ctx context.Context) error { e.run.Complete(ctx, e.store); return nil })
+	}
 	return nil
 }
 

@@ -34,8 +34,13 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scriptParams("testdata/script"))
+}
+
+// scriptParams are how the scripts of a folder are run.
+func scriptParams(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -43,6 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("HTTPS_PROXY", "http://127.0.0.1:9") // must never be used (N17)
 			env.Setenv("HTTP_PROXY", "http://127.0.0.1:9")
+			env.Defer(func() { recomputeAll(env) })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -52,7 +58,7 @@ func TestScripts(t *testing.T) {
 			"ready":  setReady,
 			"source": sourceFile,
 		},
-	})
+	}
 }
 
 // patience bounds every wait of a script; it is only ever reached by a failure.

@@ -10,7 +10,7 @@ import (
 // newMetrics makes the registry of one edge (A16), with what is known before
 // anything runs: the Go runtime, the process, and which build this is. It is the
 // edge's own and not the process's, because run and demo start edges too.
-func newMetrics() *prometheus.Registry {
+func newMetrics(execution string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "wayleave_info", Help: "What is running; always 1.",
@@ -26,5 +26,8 @@ func newMetrics() *prometheus.Registry {
 	return r
 }
 
-// execution is the mode of execution, named wherever it can be read (O60).
-const execution = "session"
+// Modes of execution, named wherever they can be read (O60).
+const (
+	executionSession = "session"
+	executionLive    = "live" // a batch run
+)

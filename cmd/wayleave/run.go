@@ -18,6 +18,7 @@ import (
 type runOptions struct {
 	configFlags
 	session     string
+	batch       string
 	asJSON      bool
 	summaryFile string
 }
@@ -32,6 +33,11 @@ when signal n ended it). It uses the edge that is running on the data directory,
 with that edge's own configuration, or starts one of its own on free ports for as
 long as COMMAND runs. At the end one line on stderr sums up what happened.
 
+With --batch NAME the edge is always the run's own. It writes one log, which is
+closed, read back and summed up when COMMAND has ended, and then published as
+runs/NAME in one step. A run that is interrupted leaves the older run of that
+name as it was.
+
 When COMMAND exited 0 but an edge of its own still owes evidence, the exit code
 is 3.`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -45,10 +51,14 @@ is 3.`,
 	cmd.Flags().SetInterspersed(false) // what follows the command's name is the command's own
 	o.add(cmd)
 	cmd.Flags().StringVar(&o.session, "session", "", "the session's id; made up when left out")
+	cmd.Flags().StringVar(&o.batch, "batch", "", "make one bounded run of this name, with one log of its own, and publish it in runs/NAME")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "sum up as JSON")
 	cmd.Flags().StringVar(&o.summaryFile, "summary-file", "", "also write the summary there, as JSON")
 	return cmd
 }
+
+// runSignals are passed on to the command that runs.
+var runSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 
 // runAgent is the whole of a run: an edge, a child, a summary, an exit code.
 func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
@@ -60,11 +70,14 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("batch") {
+		return c.runBatch(cmd.Context(), cfg, o, args)
+	}
 	access, err := c.reachEdge(cmd.Context(), cfg, session)
 	if err != nil {
 		return err
 	}
-	signals := relaySignals(syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	signals := relaySignals(runSignals...)
 	defer signals.stop()
 	code, err := c.runChild(args, access.env, signals)
 	owed := access.close(signals)
@@ -105,11 +118,20 @@ func (c *cli) reachEdge(ctx context.Context, cfg *config, session string) (edgeA
 	if err != nil {
 		return edgeAccess{}, fmt.Errorf("the edge does not start: %w", err)
 	}
+	return c.ownEdge(ctx, cfg, e, session)
+}
+
+// ownEdge goes through e, which is the command's own. After an error e is closed.
+func (c *cli) ownEdge(ctx context.Context, cfg *config, e *edge, session string) (edgeAccess, error) {
 	token, err := credential(cfg, session)
 	if err != nil {
 		return edgeAccess{}, errors.Join(err, e.close(ctx))
 	}
-	fmt.Fprintf(c.stderr, "wayleave: edge on %s, execution %s, session %s\n", e.at.Proxy, execution, session)
+	kind := "session"
+	if e.run != nil {
+		kind = "run"
+	}
+	fmt.Fprintf(c.stderr, "wayleave: edge on %s, execution %s, %s %s\n", e.at.Proxy, e.execution(), kind, session)
 	return edgeAccess{clientEnv{proxyURL(e.at.Proxy, session, token), e.authority.BundleFile(), e.authority.P12File()},
 		func(signals relay) error { return e.stop(ctx, signals) }}, nil
 }
@@ -127,7 +149,12 @@ func (c *cli) useEdge(ctx context.Context, cfg *config, found ready, session str
 	address := reachable(found.Proxy)
 	fmt.Fprintf(c.stderr, "wayleave: running edge on %s, with its own configuration, session %s\n", address, session)
 	env := clientEnv{proxyURL(address, session, token), ca.BundleFile(), ca.P12File()}
-	return edgeAccess{env, func(relay) error { return stillRuns(cfg.data, found) }}, nil
+	return edgeAccess{env, func(relay) error {
+		if err := stillRuns(cfg.data, found); err != nil {
+			return err
+		}
+		return owesAt(context.WithoutCancel(ctx), found)
+	}}, nil
 }
 
 // stillRuns tells a run whose edge went away: then its log may end before the

@@ -53,7 +53,7 @@ func summarise(data, session string) (runSummary, error) {
 	if err != nil && !errors.Is(err, evidence.ErrNotFound) {
 		return runSummary{}, err
 	}
-	return runSummary{session, execution, n.Delivered, n.Refused, n.Unavailable, n.Cut, n.Abandoned, n.Observed, n.Gaps, n.Damaged}, nil
+	return runSummary{session, executionSession, n.Delivered, n.Refused, n.Unavailable, n.Cut, n.Abandoned, n.Observed, n.Gaps, n.Damaged}, nil
 }
 
 // sumUp tells what the session's log holds.

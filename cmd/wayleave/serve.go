@@ -97,7 +97,7 @@ func (c *cli) logger(format string) (*slog.Logger, error) {
 
 // announce writes the ready file and prints what an agent needs to know.
 func (c *cli) announce(e *edge, readyFile string) error {
-	fmt.Fprintf(c.stdout, "proxy   http://%s  (execution %s, auth %s)\n", reachable(e.at.Proxy), execution, e.cfg.auth)
+	fmt.Fprintf(c.stdout, "proxy   http://%s  (execution %s, auth %s)\n", reachable(e.at.Proxy), e.execution(), e.cfg.auth)
 	fmt.Fprintf(c.stdout, "trust   %s\n", e.authority.BundleFile())
 	fmt.Fprintf(c.stdout, "agents  eval \"$(wayleave env%s)\"\n", dataFlag(e.cfg, c.getenv))
 	fmt.Fprintf(c.stdout, "admin   http://%s  (token in %s)\n", reachable(e.at.Admin), e.at.Token)

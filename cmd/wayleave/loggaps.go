@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wayleave/wayleave/evidence"
+)
+
+func (c *cli) logGapsCommand() *cobra.Command {
+	var flags configFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gaps [SESSION...]",
+		Short: "Print what the logs could not say",
+		Long: `Prints the gaps of the logs, or of the sessions named: those of the logs
+themselves and those of single crossings, each on a line. Exits as
+'wayleave log show' does. Writes nothing.`,
+		RunE: action(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.config(cmd, flags)
+			if err != nil {
+				return err
+			}
+			return c.printGaps(cmd.Context(), cfg, args, gapPrinter(asJSON))
+		}),
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object for each gap, on a line of its own")
+	return cmd
+}
+
+// printGaps prints the gaps of the logs in turn. It goes through all of them, and
+// returns the first way in which one is not whole.
+func (c *cli) printGaps(ctx context.Context, cfg *config, sessions []string, print printer) (first error) {
+	if len(sessions) == 0 {
+		var err error
+		if sessions, err = evidence.LogNames(cfg.data); err != nil {
+			return err
+		}
+	}
+	for _, session := range sessions {
+		if _, err := c.printLog(ctx, cfg, session, evidence.Position{}, print); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

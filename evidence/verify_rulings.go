@@ -1,0 +1,276 @@
+package evidence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// A RuledCrossing is what the record of a crossing says that its ruling was
+// made on (E82).
+type RuledCrossing struct {
+	Ruleset   string
+	Method    string
+	URL       string         // as written by the agent, save for what Replaced and Cut say
+	UserAgent string         // the agent's
+	Policy    rulings.Digest // zero: there was none in force
+	Ruled     bool           // the source's terms were looked up
+	Terms     []rulings.Term
+
+	Replaced bool // values in URL stand replaced (E23)
+	Cut      bool // URL is not the octets that were sent: it was cut or rendered (E10)
+
+	// Object returns the octets of a term object, true to its name.
+	Object func(rulings.Digest) ([]byte, error)
+}
+
+// A Redone is a ruling that was made again.
+type Redone struct {
+	Ruling   rulings.Ruling
+	Purposes []string // whose effective preferences the record gives
+
+	// Hangs says that the ruling may hang on what the record has replaced.
+	Hangs bool
+}
+
+// A DecideFunc makes the ruling of a recorded crossing again. It is handed in by
+// who knows the decision, because a record depends on nothing that rules. What
+// it cannot do is an *Unredoable or an error of RuledCrossing.Object. It may be
+// called by any number of goroutines.
+type DecideFunc func(c *RuledCrossing) (Redone, error)
+
+// An Unredoable is why a ruling cannot be made again: a short word that is
+// counted, such as "ruleset_unknown".
+type Unredoable struct{ Cause string }
+
+func (u *Unredoable) Error() string { return "the ruling cannot be made again: " + u.Cause }
+
+// Causes that this package finds itself.
+const (
+	causeObjectMissing = "object_missing"
+	causeURLReplaced   = "url_redacted"
+	causeAgentCut      = "user_agent_cut"
+)
+
+// redone writes rulings that were made again as a record would have them.
+type redone struct {
+	enc      encoder
+	crossing RuledCrossing
+}
+
+func newRedone() redone {
+	// Its key is another one than the log's: stand-ins never compare equal.
+	return redone{enc: encoder{redact: newRedactor(nil, nil, nil), bounds: everTighter[0]}}
+}
+
+// recompute makes the ruling of the record in v.line again and counts what came
+// of it. Of crossings of services only what the operator refused was ruled.
+func (v *logVerifier) recompute() {
+	l, count := &v.line, v.report.Rulings
+	if !l.final() || Grade(l.text("grade")) != Mediated {
+		return
+	}
+	refusal := l.member("refusal")
+	reason := rulings.Reason(readText(memberOf(refusal, "reason")))
+	if class := rulings.Class(l.text("class")); class != rulings.Source && !(class == rulings.Service && reason.Facts().Whose == rulings.WhoseOperator && refusal != nil) {
+		return
+	}
+	if l.member("url") == nil {
+		count.Beside++ // a tunnel in which no request was read
+		return
+	}
+	c := v.ruled()
+	again, err := v.decide(c)
+	switch {
+	case errors.Is(err, errObjectUntrue):
+		// Under the name that the record gives lies something else than what
+		// it was ruled on.
+		v.differs("it was ruled on another object than is there")
+		return
+	case err != nil:
+		v.notRecomputed(causeOf(err))
+		return
+	}
+	what := v.compare(refusal, reason, &again)
+	switch inexact := c.Replaced || c.Cut; {
+	case inexact && (again.Hangs || what != ""):
+		v.notRecomputed(causeURLReplaced)
+	case what != "" && l.member("client") != nil && memberOf(l.member("client"), "user_agent_cut") != nil:
+		v.notRecomputed(causeAgentCut)
+	case what != "":
+		v.differs(what)
+	case refusal != nil && !again.Ruling.Refused():
+		count.Beside++
+	default:
+		count.Same++
+	}
+}
+
+func causeOf(err error) string {
+	if u, ok := errors.AsType[*Unredoable](err); ok {
+		return u.Cause
+	}
+	if errors.Is(err, errObjectMissing) {
+		return causeObjectMissing
+	}
+	return "object_unreadable"
+}
+
+func (v *logVerifier) notRecomputed(cause string) {
+	count := v.report.Rulings
+	if count.NotRecomputed++; count.Causes == nil {
+		count.Causes = make(map[string]int)
+	}
+	if count.Causes[cause]++; count.Causes[cause] == 1 {
+		v.doubt(v.at, "the ruling cannot be made again: "+cause)
+	}
+}
+
+func (v *logVerifier) differs(what string) {
+	v.report.Rulings.Different++
+	v.fault(v.at, "the ruling made again differs: "+what)
+}
+
+// ruled reads the record in v.line. The result is good until the next call.
+func (v *logVerifier) ruled() *RuledCrossing {
+	l, c := &v.line, &v.redone.crossing
+	*c = RuledCrossing{
+		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: v.readObject,
+		Cut: l.member("url_cut") != nil || l.member("url_rendered") != nil,
+	}
+	c.UserAgent = readText(memberOf(l.member("client"), "user_agent"))
+	c.Policy, _ = readDigest(l.text("policy_digest"))
+	for item := range itemsOf(l.member("redacted")) {
+		c.Replaced = c.Replaced || readText(item) != userinfo // which is never sent
+	}
+	if declarations := l.member("declarations"); declarations != nil {
+		c.Ruled = true
+		for item := range itemsOf(memberOf(declarations, "terms")) {
+			c.Terms = append(c.Terms, readTerm(item))
+		}
+	}
+	return c
+}
+
+// readTerm reads what writeTerm writes, as far as a ruling is made on it.
+func readTerm(raw []byte) (t rulings.Term) {
+	for name, value := range membersOf(raw) {
+		switch string(name) {
+		case "kind":
+			t.Kind = rulings.TermKind(readText(value))
+		case "status":
+			n, _ := readSeq(value)
+			t.Status = int(n)
+		case "outcome":
+			t.Outcome = rulings.TermOutcome(readText(value))
+		case "cause":
+			t.Cause = readText(value)
+		case "cache":
+			t.Cache = rulings.CacheState(readText(value))
+		case "expires_at":
+			if ms, ok := readInstant(value); ok {
+				t.ExpiresAt = time.UnixMilli(ms).UTC()
+			}
+		case "object":
+			t.Object, _ = readDigest(readText(value))
+		}
+	}
+	return t
+}
+
+// compare returns what the ruling made again has that the record has not; empty
+// when they are the same. A refusal that the decision knows nothing of is no
+// difference, as long as the decision lets the request pass.
+func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redone) string {
+	r := &again.Ruling
+	switch {
+	case refusal == nil && r.Refused():
+		return fmt.Sprintf("it refuses for %s, and the crossing was not refused", r.Reason)
+	case refusal != nil && !r.Refused() && decides(reason):
+		return fmt.Sprintf("it lets pass what was refused for %s", reason)
+	case refusal != nil && r.Refused():
+		if what := compareRefusal(refusal, reason, r); what != "" {
+			return what
+		}
+	}
+	declarations := v.line.member("declarations")
+	if declarations == nil {
+		if len(r.Robots) > 0 {
+			return "it is made on robots.txt, and the record names none"
+		}
+		return ""
+	}
+	if !v.sameRobots(memberOf(declarations, "robots"), r) {
+		return "other lines of robots.txt decide"
+	}
+	e := &v.redone.enc
+	e.b = e.b[:0]
+	writeEffective(e, again.Purposes)
+	if !bytes.Equal(written(e.b, "effective"), memberOf(declarations, "effective")) {
+		return "the effective preferences are others"
+	}
+	return ""
+}
+
+// decides reports whether only a decision refuses for reason. Addresses are also
+// judged when they are dialled, and the edge stops what leads back to it or what
+// it cannot decide.
+func decides(reason rulings.Reason) bool {
+	switch reason {
+	case rulings.RobotsDisallow, rulings.RobotsUnreachable, rulings.RobotsCutShort, rulings.PathReadings, rulings.PolicyUnavailable:
+		return true
+	}
+	return false
+}
+
+func compareRefusal(refusal []byte, reason rulings.Reason, r *rulings.Ruling) string {
+	term := memberOf(refusal, "term")
+	object, _ := readDigest(readText(memberOf(term, "object")))
+	line, _ := readSeq(memberOf(term, "line"))
+	switch {
+	case r.Reason != reason:
+		return fmt.Sprintf("it refuses for %s, not for %s", r.Reason, reason)
+	case string(r.Reason.Facts().Whose) != readText(memberOf(refusal, "whose")):
+		return "the term is another party's"
+	case string(r.Stage) != readText(memberOf(refusal, "stage")):
+		return "it refuses at another stage"
+	case r.Term.Object != object || r.Term.Line != int(line):
+		return "another line decides"
+	}
+	return ""
+}
+
+// sameRobots reports whether recorded is what a record would say of r.
+func (v *logVerifier) sameRobots(recorded []byte, r *rulings.Ruling) bool {
+	e := &v.redone.enc
+	defer func() { e.bounds = everTighter[0] }()
+	for _, e.bounds = range everTighter { // a large record is written with less of each value
+		e.b = e.b[:0]
+		writeRobots(e, r)
+		again := written(e.b, "robots")
+		if bytes.Equal(again, recorded) || bytes.Equal(masked(again), masked(recorded)) {
+			return true
+		}
+	}
+	return false
+}
+
+// replacedValue is what stands for a value that was replaced (E24). The line of a file
+// may hold a URL, and then does.
+var replacedValue = regexp.MustCompile(`~[0-9a-f]{12}`)
+
+func masked(raw []byte) []byte { return replacedValue.ReplaceAll(raw, []byte("~")) }
+
+// written returns the value of the one member that the encoder wrote, or the
+// first of it and its siblings; nil when it wrote none.
+func written(b []byte, name string) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	start := len(name) + len(`,"":`)
+	return b[start:valueEnd(b, start)]
+}

@@ -1,0 +1,44 @@
+package robots
+
+import "strings"
+
+// Settled reports whether every page whose target begins with prefix gets the
+// same decisions from s, whatever follows. It is asked when a ruling is made
+// again and the record has the target's end replaced, so a false may be wrong
+// and a true may not. A prefix that ends within the path is settled only where
+// nothing rules: what follows can change how all of the path reads (T35).
+func (s Selection) Settled(prefix string) bool {
+	page := NewPage(prefix)
+	inQuery := strings.Contains(prefix, "?")
+	for _, section := range s.distinct() {
+		rules := section.merged()
+		if !inQuery && len(rules.rules) > 0 {
+			return false
+		}
+		for _, reading := range page.readings {
+			if !rules.settled(reading) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// settled reports whether one rule decides for every form that begins with form.
+func (s *ruleset) settled(form string) bool {
+	for _, r := range s.rules {
+		switch p := &r.pattern; {
+		case !strings.HasPrefix(form, p.literal):
+			if strings.HasPrefix(p.literal, form) {
+				return false // it goes on where form ends
+			}
+		case p.anchored:
+			return false
+		case p.Match(form):
+			return true // and no longer rule can come in between
+		case p.wild:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,56 @@
+package terms
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/robots"
+)
+
+// ErrNotKept is the error of Restore for terms whose octets were not kept.
+var ErrNotKept = errors.New("the octets of the term were not kept")
+
+// NeedsObject reports whether the octets of t's object rule.
+func NeedsObject(t rulings.Term) bool {
+	return t.Outcome == rulings.TermRead || t.Cache == rulings.CacheHeld && t.Object != (rulings.Digest{})
+}
+
+// Restore returns the terms that the book had given for a recorded term: it is
+// what makes a ruling from an old log again (E82). File is the parsed object; it
+// is looked at only where NeedsObject says so, and is nil where t names none.
+func Restore(t rulings.Term, file *robots.File) (rulings.RobotsTerms, error) {
+	switch {
+	case NeedsObject(t):
+		if file == nil {
+			return rulings.RobotsTerms{}, ErrNotKept
+		}
+		return rulings.RobotsTerms{Term: t, File: file}, nil
+	case t.Outcome == rulings.TermNoRules:
+		return rulings.RobotsTerms{Term: t, File: noRules}, nil
+	case t.Cache != rulings.CacheHeld:
+		return rulings.RobotsTerms{Term: t, Barred: barredBy(t)}, nil
+	case t.Status >= 400 && t.Status <= 499:
+		return rulings.RobotsTerms{Term: t, File: noRules}, nil // the held copy said that nothing is stated
+	}
+	return rulings.RobotsTerms{}, ErrNotKept
+}
+
+// Exempt reports whether a request for target is never ruled by robots.txt
+// (T11).
+func Exempt(origin hostkey.Origin, target string) bool { return (*Book)(nil).Exempt(origin, target) }
+
+// barredBy reads back why the edge was kept from asking: the reason stands at
+// the end of the cause (answer.cause).
+func barredBy(t rulings.Term) rulings.Reason {
+	open := strings.LastIndexByte(t.Cause, '(')
+	if t.Outcome != rulings.TermCutShort || open < 0 || !strings.HasSuffix(t.Cause, ")") {
+		return ""
+	}
+	reason := rulings.Reason(t.Cause[open+1 : len(t.Cause)-1])
+	if reason.Facts() == rulings.UndecidedReason.Facts() {
+		return "" // no reason, such as "redirect 3"
+	}
+	return reason
+}
