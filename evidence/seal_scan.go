@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -51,18 +53,69 @@ func (s *segmentScan) read(f io.ReaderAt, size int64) error {
 			return nil
 		}
 		s.ragged = !ended
+		if _, err := r.Peek(1); err == nil && length == int64(len(line)) && s.usual(line) {
+			s.bad = false
+			continue
+		}
 		if s.bad = length != int64(len(line)) || s.line.read(line) != ""; !s.bad {
 			s.note(&s.line)
 		}
 	}
 }
 
-func (s *segmentScan) note(l *logLine) {
-	if s.records++; s.records == 1 {
-		s.firstSeq = l.seq
+// usual takes in a line of the form that this package writes for the records
+// most logs are made of, and reports whether it was one. A seal reads back every
+// line of its segment, so what it need not know of them is not looked into: that
+// is for readers, and for the last line, which is never taken here.
+func (s *segmentScan) usual(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
+	if !ok || !bytes.HasSuffix(rest, []byte("}}")) {
+		return false
 	}
-	s.lastSeq, s.last = max(s.lastSeq, l.seq), l.at
+	seq, rest, ok1 := bytes.Cut(rest, []byte(`,"timestamp":`))
+	stamp, rest, ok2 := bytes.Cut(rest, []byte(`,"event":"`))
+	event, rest, ok3 := bytes.Cut(rest, []byte(`","payload":{"edge":"`))
+	edge, rest, ok4 := bytes.Cut(rest, []byte{'"'})
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return false
+	}
+	switch string(event) {
+	case EventCrossingMediated, EventCrossingRefused, EventCrossingObserved, EventCrossingUndelivered, EventTermsProbed:
+	default:
+		return false
+	}
+	n, ok1 := readSeq(seq)
+	at, ok2 := readInstant(stamp)
+	if _, known := s.windows.edges[string(edge)]; !ok1 || !ok2 || !known {
+		return false
+	}
+	if string(event) != EventTermsProbed && string(event) != EventCrossingUndelivered {
+		// Inside a string the quotes would be escaped, so this is the member.
+		if _, opened, ok := bytes.Cut(rest, []byte(`,"opened":`)); ok {
+			digits, _, _ := bytes.Cut(opened, []byte{','})
+			crossing, err := strconv.ParseUint(string(digits), 10, 64)
+			if err != nil {
+				return false
+			}
+			delete(s.windows.crossings, crossing)
+		}
+	}
+	s.windows.edges[string(edge)] = time.UnixMilli(at)
+	s.count(n, at)
+	return true
+}
+
+func (s *segmentScan) note(l *logLine) {
+	s.count(l.seq, l.at)
 	s.windows.note(l)
+}
+
+// count takes in a record's envelope.
+func (s *segmentScan) count(seq uint64, at int64) {
+	if s.records++; s.records == 1 {
+		s.firstSeq = seq
+	}
+	s.lastSeq, s.last = max(s.lastSeq, seq), at
 }
 
 // A segmentSummary is the file <nnnnnn>.json beside a sealed segment (E60).
