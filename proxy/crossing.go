@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -58,10 +59,19 @@ func RecordProbe(ctx context.Context, p terms.Probe) {
 		rec.Bytes = evidence.Counted(p.Bytes)
 	}
 	rec.Timings.FirstByte = p.Took
-	if _, err := x.log.Append(context.WithoutCancel(ctx), rec); err != nil {
+	// Queued and not waited for: nothing is released on account of it, and the
+	// crossing's own record, which is, comes behind it in the queue (E11).
+	if _, err := x.log.Append(queued, rec); err != nil && !errors.Is(err, context.Canceled) {
 		x.edge.owed(err)
 	}
 }
+
+// queued is a context with which an append ends once the record is in the queue.
+var queued = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // owed notes in the process log that a record could not be written; the log's
 // writer owes it as a gap from here on.

@@ -189,7 +189,18 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 	}
 	req.Header = header
 	noResend(req)
-	resp, err := u.multi.RoundTrip(req)
+	t, authority := u.shared, req.URL.Host
+	if o, err := hostkey.ParseOrigin(req.URL.Scheme, req.URL.Host); err == nil {
+		authority = o.Authority()
+	}
+	// The page comes over the same connection then, if it comes next.
+	if x := crossingOf(ctx); u.only2.has(authority) || x != nil && x.rec.Client.Protocol == "h2" {
+		t = u.multi
+	}
+	resp, err := t.RoundTrip(req)
+	if err != nil && u.only2.learn(authority, err) {
+		resp, err = u.multi.RoundTrip(req) // nothing was sent: see crossing.roundTrip
+	}
 	if err != nil {
 		return nil, fetchError(err)
 	}
