@@ -53,8 +53,7 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	defer e.metrics.tunnels.Dec()
 	sent, received := splice(conn, up, early)
 	x.rec.Up, x.rec.Down = evidence.Counted(sent), evidence.Counted(received)
-	x.rec.Delivered = &evidence.Delivery{Bytes: received}
-	x.end(evidence.Delivered)
+	x.endRelay()
 }
 
 // failTunnel answers a CONNECT whose dial did not succeed.

@@ -106,6 +106,20 @@ func TestN25WhatOutlastsTheGraceIsBrokenOffAndRecorded(t *testing.T) {
 	}
 }
 
+// A websocket has no end that the edge could wait for; that the edge ended it,
+// and not one of its sides, is in the record.
+func TestN25AWebsocketIsAbandonedWhenTheEdgeStops(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	s := echo(t, false)
+	c := e.dial()
+	c.WriteString(handshake(s.url+"/", s.addr))
+	if resp := c.head(false); resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("the handshake was answered %s", resp.Status)
+	}
+	e.stop(10 * time.Millisecond)
+	e.crossing(s.url).want(t, map[string]any{"outcome": "abandoned", "failure.kind": "edge", "delivered.complete": nil})
+}
+
 // Idle connections and tunnels in which nothing was asked end at once.
 func TestN25IdleConnectionsDoNotHoldTheStop(t *testing.T) {
 	e := startEdge(t, edgeSetup{})

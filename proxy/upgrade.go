@@ -57,9 +57,20 @@ func (b *upgradedBody) Close() error {
 	err := b.conn.Close()
 	b.x.watch.done = time.Now()
 	b.x.rec.Up, b.x.rec.Down = evidence.Counted(b.up.Load()), evidence.Counted(b.down.Load())
-	b.x.rec.Delivered = &evidence.Delivery{Bytes: b.down.Load()}
-	b.x.end(evidence.Delivered)
+	b.x.endRelay()
 	return err
+}
+
+// endRelay ends a crossing whose octets went both ways unread, when its counts
+// are known. No framing says whether all of it came through; but what the edge's
+// own stop ended was not over.
+func (x *crossing) endRelay() {
+	x.rec.Delivered = &evidence.Delivery{Bytes: x.rec.Down.N}
+	outcome := evidence.Delivered
+	if x.edge.baseCtx.Err() != nil {
+		outcome, x.rec.Failure = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
+	}
+	x.end(outcome)
 }
 
 // A hijackWriter remembers the connection that goproxy takes over for a
