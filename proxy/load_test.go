@@ -213,7 +213,7 @@ func killUnderLoad(t *testing.T, after time.Duration) {
 	t.Logf("%d whole answers, %d in the log", len(whole), len(logged))
 }
 
-// TestEdgeChild is the process that killUnderLoad kills. In a run of the tests
+// TestEdgeChild is the process that tests kill. In a run of the tests
 // it starts the same edge and stops it cleanly.
 func TestEdgeChild(t *testing.T) {
 	data := os.Getenv(edgeChild)
