@@ -134,6 +134,9 @@ func (w *redaction) authority(s string) (host, path string) {
 		host = host[i+1:]
 		w.names = append(w.names, userinfo)
 	}
+	if start == 0 && host == "" && strings.HasPrefix(s[end:], "//") {
+		return w.authority(s[end:]) // what is left begins with an authority of its own
+	}
 	w.b.WriteString(s[:start])
 	w.b.WriteString(host)
 	return host, s[end:]

@@ -20,6 +20,7 @@ func TestRedactE23ReplacesSecretsAndNothingElse(t *testing.T) {
 		{"userinfo with an @ in it", "https://user:p@w@h/a", "https://h/a"},
 		{"userinfo without a scheme", "//user@h/a", "//h/a"},
 		{"userinfo of a bare authority", "user:pw@h:443", "h:443"},
+		{"userinfo behind userinfo of nothing", "u@//user:pw@h/a", "//h/a"},
 		{"an @ in the path is no userinfo", "https://h/@user/a@b", "https://h/@user/a@b"},
 		{"an @ in the query is no userinfo", "https://h/?to=a@b", "https://h/?to=a@b"},
 
@@ -135,7 +136,7 @@ func TestRecordE23HoldsNoSecretWhereverTheURLStands(t *testing.T) {
 // FuzzRedact checks on any octets that redacting is done after one time, leaves
 // alone what is not suspect, and keeps the value of a secret-looking name out.
 func FuzzRedact(f *testing.F) {
-	for _, s := range []string{"https://u:p@h/a;sig=x?token=y#code=z", "//@/;=?=#=", "?token=%", "a;b;c=1;token=2/d", "http://h/?x;token=a&&=&", "#?&;", "\xff?\xff=\xff", ""} {
+	for _, s := range []string{"https://u:p@h/a;sig=x?token=y#code=z", "//@/;=?=#=", "?token=%", "a;b;c=1;token=2/d", "http://h/?x;token=a&&=&", "#?&;", "\xff?\xff=\xff", "@//@", "u@//user:pass@h/", ""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
