@@ -18,7 +18,10 @@ type layer struct {
 }
 
 // parsers turn bytes into values.
-var parsers = []string{"rulings/robots", "rulings/rsl", "rulings/contentsignal", "rulings/contentusage", "rulings/links", "rulings/tdm"}
+var parsers = []string{
+	"rulings/robots", "rulings/rsl", "rulings/contentsignal", "rulings/contentusage", "rulings/links", "rulings/tdm",
+	"rulings/htmlhead", "rulings/robotstag", "rulings/payment",
+}
 
 // layers are the import directions; the first that fits a package holds. Imports
 // point down the flow of a request only, so that each part can be read, tested

@@ -6,7 +6,6 @@ import (
 
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // policy returns the effective policy of f.
@@ -168,7 +167,7 @@ func TestN18AnAddressInTheURLIsRuledBeforeAnythingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		terms := rulings.Terms{Robots: rulings.RobotsTerms{File: robots.Parse(nil)}}
+		terms := rulings.Terms{Robots: rulings.RobotsTerms{Site: rulings.ParseSite(nil)}}
 		got := rulings.Decide(rulings.Request{Origin: o, Target: "/"}, terms, rulings.DefaultPolicy())
 		if got.Outcome != want || got.Refused() && got.Reason != rulings.PrivateAddress {
 			t.Errorf("%s: %v %s", spelling, got.Outcome, got.Reason)

@@ -56,14 +56,14 @@ func RefuseAddress(host string) Ruling {
 
 // decideRobots rules access by robots.txt (T15-T17, T42).
 func decideRobots(req Request, t RobotsTerms, policy *Policy) Ruling {
-	if t.File == nil {
+	if t.Site == nil {
 		return refuseUnread(req.Origin, t)
 	}
 	page := req.Page
 	if page == nil {
 		page = robots.NewPage(req.Target)
 	}
-	access := t.File.Select(policy.Identity.Tokens, req.UserAgent).Access(page)
+	access := t.Site.Select(policy.Identity.Tokens, req.UserAgent).Access(page)
 	r := Ruling{Robots: access.Decisions}
 	switch {
 	case access.OverLimit:

@@ -24,7 +24,7 @@ var site = hostkey.Origin{Scheme: "https", Host: "site.test", Port: 443}
 func read(body string) rulings.Terms {
 	return rulings.Terms{Robots: rulings.RobotsTerms{
 		Term: rulings.Term{Kind: rulings.TermRobots, Outcome: rulings.TermRead, Object: rulings.Digest{7}},
-		File: robots.Parse([]byte(body)),
+		Site: rulings.ParseSite([]byte(body)),
 	}}
 }
 

@@ -65,6 +65,12 @@ type Ruling struct {
 	Told    Words     // the same for the agent, in our own words
 	RetryAt time.Time // when to ask again; zero when waiting does not help
 	Term    TermRef   // the term that decided, where one did
+	Purpose Purpose   // that is refused; empty when the refusal concerns every purpose
+
+	// Needs are the terms that have to be looked up before there is a decision,
+	// in the order in which they are to be asked for. The ruling is undecided
+	// then, so that it refuses when nobody looks them up.
+	Needs []Need
 
 	// Robots holds, for each product token ruled for, which group and line of
 	// robots.txt spoke (T30). Empty when no robots.txt was ruled.
@@ -79,4 +85,5 @@ func (r Ruling) Refused() bool { return r.Outcome != Proceed }
 type TermRef struct {
 	Object Digest // the term's bytes; zero when there are none
 	Line   int    // line of the file, from 1; 0 when no line decided
+	Entry  int    // content entry of a licence, from 1; 0 when none decided
 }

@@ -3,8 +3,6 @@ package rulings
 import (
 	"encoding/hex"
 	"time"
-
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // A Digest is a SHA-256 sum. The zero value means that there is none.
@@ -22,8 +20,23 @@ func (d Digest) String() string {
 // A TermKind says what sort of term a source published.
 type TermKind string
 
-// TermRobots is a robots.txt (RFC 9309).
-const TermRobots TermKind = "robots"
+const (
+	TermRobots  TermKind = "robots"  // a robots.txt (RFC 9309)
+	TermLicence TermKind = "licence" // an RSL document
+	TermTDM     TermKind = "tdmrep"  // a /.well-known/tdmrep.json
+	TermHead    TermKind = "head"    // the fields of a response that state terms
+	TermHTML    TermKind = "html"    // the tags of an HTML head that state terms
+)
+
+// A Mechanism is how a page came to name a licence.
+type Mechanism string
+
+const (
+	ByRobots Mechanism = "robots" // a License line of robots.txt
+	ByLink   Mechanism = "link"   // a Link field
+	ByHTML   Mechanism = "html"   // a <link> in the HTML head
+	Inline   Mechanism = "inline" // a <script> in the HTML head that is the document
+)
 
 // A TermOutcome is how the asking for a term ended (specs: terms T15, evidence E17).
 type TermOutcome string
@@ -34,6 +47,8 @@ const (
 	TermUnreachable TermOutcome = "unreachable" // the source could not be asked or gave no usable answer
 	TermCutShort    TermOutcome = "cut_short"   // the edge could not ask; its own fault
 	TermNotAsked    TermOutcome = "not_asked"   // an earlier stage had refused already
+	TermMissing     TermOutcome = "missing"     // a licence or tdmrep.json answered with 404 or 410
+	TermUnread      TermOutcome = "unread"      // a licence that is named and could not be read
 )
 
 // A CacheState says where a term came from.
@@ -49,6 +64,7 @@ const (
 // came of it, and where its bytes lie (T119).
 type Term struct {
 	Kind      TermKind
+	Mechanism Mechanism // of a licence
 	URL       string
 	FinalURL  string // after redirects; empty when it is URL
 	Status    int    // HTTP status of the answer; 0 when there was none
@@ -66,7 +82,10 @@ type Term struct {
 // Terms is everything a source has said that bears on one request. It is a
 // value: whoever has the same Terms, Request and Policy reaches the same Ruling.
 type Terms struct {
-	Robots RobotsTerms
+	Robots   RobotsTerms
+	Licences []LicenceTerms // looked up so far, in the order in which they were named
+	TDM      *TDMTerms      // nil: not looked up
+	Response *ResponseTerms // nil: the request was not sent yet
 }
 
 // RobotsTerms is an origin's robots.txt as it stood when the request arrived.
@@ -74,15 +93,57 @@ type Terms struct {
 type RobotsTerms struct {
 	Term
 
-	// File is what rules: the parsed file (empty for a no-rules answer), or the
+	// Site is what rules: the parsed file (empty for a no-rules answer), or the
 	// held copy's when Term.Cache is CacheHeld. Nil when nothing rules.
-	File *robots.File
+	Site *Site
 
 	// Barred is set when the address guard or the operator's policy kept the
-	// edge from the origin: the request is refused for that reason and not as
-	// unreachable (T17).
+	// edge from the origin, or its pace did: the request is refused for that
+	// reason and not as unreachable (T17).
 	Barred Reason
 
 	// Exempt is set for requests that robots access never rules (T11).
 	Exempt bool
+}
+
+// A Cause says why a licence is unread (T70).
+type Cause string
+
+const (
+	CauseStatus       Cause = "status"
+	CauseTransport    Cause = "transport"
+	CauseTooLarge     Cause = "too_large"
+	CauseXML          Cause = "xml"
+	CauseNotRSL       Cause = "not_rsl"
+	CauseInvalid      Cause = "invalid"
+	CauseBudget       Cause = "budget"
+	CauseNoneGoverns  Cause = "none_governs"
+	CauseRobots       Cause = "robots"
+	CauseScheme       Cause = "scheme"
+	CauseTooMany      Cause = "too_many"
+	CauseLink         Cause = "link"
+	CauseUnscriptable Cause = "script" // an inline document that did not end within what is read of a head
+)
+
+// LicenceTerms is one licence as it was found at its URL. Its zero value is
+// neither read nor missing, and refuses.
+type LicenceTerms struct {
+	Term              // Outcome is read, missing, unread or cut_short
+	Licence  *Licence // the document; nil unless Outcome is read
+	Unread   Cause    // why Outcome is unread
+	Barred   Reason   // pacing's or policy's reason where that kept the edge from asking (T17, T69)
+	OverHTTP bool     // it came over http for a page over https: gap licence_over_http
+}
+
+// TDMTerms is an origin's tdmrep.json. It never refuses by being unavailable (T96).
+type TDMTerms struct {
+	Term          // Outcome is read, missing, unread or cut_short
+	File *TDMFile // nil unless Outcome is read
+}
+
+// A Need is a term that has to be looked up before a request can be decided.
+type Need struct {
+	Kind      TermKind // robots, licence, tdmrep or html
+	URL       string   // of a licence
+	Mechanism Mechanism
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 	"github.com/wayleave/wayleave/rulings/terms"
 )
 
@@ -17,11 +16,11 @@ import (
 type redecider struct {
 	mu       sync.Mutex
 	policies map[rulings.Digest]*rulings.Policy
-	files    map[rulings.Digest]*robots.File
+	files    map[rulings.Digest]*rulings.Site
 }
 
 func newRedecider() *redecider {
-	return &redecider{policies: make(map[rulings.Digest]*rulings.Policy), files: make(map[rulings.Digest]*robots.File)}
+	return &redecider{policies: make(map[rulings.Digest]*rulings.Policy), files: make(map[rulings.Digest]*rulings.Site)}
 }
 
 // Why a ruling cannot be made again.
@@ -73,13 +72,13 @@ func (d *redecider) terms(c *evidence.RuledCrossing, req rulings.Request) (known
 		if t.Kind != rulings.TermRobots {
 			continue
 		}
-		var file *robots.File
+		var site *rulings.Site
 		if terms.NeedsObject(t) && t.Object != (rulings.Digest{}) {
-			if file, err = d.file(c, t.Object); err != nil {
+			if site, err = d.file(c, t.Object); err != nil {
 				return known, err
 			}
 		}
-		if known.Robots, err = terms.Restore(t, file); err != nil {
+		if known.Robots, err = terms.Restore(t, site); err != nil {
 			return known, errNotKept
 		}
 		return known, nil
@@ -103,9 +102,9 @@ func (d *redecider) policy(c *evidence.RuledCrossing) (*rulings.Policy, error) {
 	})
 }
 
-func (d *redecider) file(c *evidence.RuledCrossing, object rulings.Digest) (*robots.File, error) {
-	return remember(&d.mu, d.files, keptFiles, c, object, func(octets []byte) (*robots.File, error) {
-		return robots.Parse(octets), nil
+func (d *redecider) file(c *evidence.RuledCrossing, object rulings.Digest) (*rulings.Site, error) {
+	return remember(&d.mu, d.files, keptFiles, c, object, func(octets []byte) (*rulings.Site, error) {
+		return rulings.ParseSite(octets), nil
 	})
 }
 
@@ -138,7 +137,7 @@ var replacedValue = regexp.MustCompile(`~[0-9a-f]{12}`)
 
 // hangs reports whether the ruling may hang on what the record has replaced.
 func hangs(c *evidence.RuledCrossing, req rulings.Request, known rulings.Terms, policy *rulings.Policy) bool {
-	if policy.Class(req.Origin.Host) == rulings.Service || known.Robots.Exempt || known.Robots.File == nil {
+	if policy.Class(req.Origin.Host) == rulings.Service || known.Robots.Exempt || known.Robots.Site == nil {
 		return false // no path was ruled
 	}
 	at := replacedValue.FindStringIndex(req.Target)
@@ -149,5 +148,5 @@ func hangs(c *evidence.RuledCrossing, req rulings.Request, known rulings.Terms, 
 		return false // it was in the fragment, which is never sent
 	}
 	prefix := strings.Clone(req.Target[:at[0]])
-	return !known.Robots.File.Select(policy.Identity.Tokens, req.UserAgent).Settled(prefix)
+	return !known.Robots.Site.Select(policy.Identity.Tokens, req.UserAgent).Settled(prefix)
 }

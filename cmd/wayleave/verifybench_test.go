@@ -11,14 +11,13 @@ import (
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 	"github.com/wayleave/wayleave/rulings/terms"
 )
 
 // A recordedRuling writes crossings as the edge does, ruled on one robots.txt.
 type recordedRuling struct {
 	data   string
-	file   *robots.File
+	file   *rulings.Site
 	object rulings.Digest
 	policy *rulings.Policy
 	store  *evidence.Store
@@ -27,7 +26,7 @@ type recordedRuling struct {
 
 func newRecordedRuling(tb testing.TB, robotsText string) *recordedRuling {
 	tb.Helper()
-	r := &recordedRuling{data: tb.TempDir(), file: robots.Parse([]byte(robotsText)), policy: rulings.DefaultPolicy()}
+	r := &recordedRuling{data: tb.TempDir(), file: rulings.ParseSite([]byte(robotsText)), policy: rulings.DefaultPolicy()}
 	book, err := terms.Open(termsDir(r.data), terms.Options{})
 	must := func(err error) {
 		if err != nil {
@@ -61,7 +60,7 @@ func (r *recordedRuling) record(tb testing.TB, url string) evidence.Record {
 func (r *recordedRuling) ruled(origin hostkey.Origin, url, target string) evidence.Record {
 	term := rulings.Term{Kind: rulings.TermRobots, URL: origin.String() + "/robots.txt", Status: 200, Outcome: rulings.TermRead,
 		Cache: rulings.CacheReused, Object: r.object, FetchedAt: time.Unix(1, 0), ExpiresAt: time.Unix(86401, 0)}
-	known := rulings.Terms{Robots: rulings.RobotsTerms{Term: term, File: r.file}}
+	known := rulings.Terms{Robots: rulings.RobotsTerms{Term: term, Site: r.file}}
 	const agent = "crawler/1.0"
 	ruling := rulings.Decide(rulings.Request{Method: "GET", Origin: origin, Target: target, UserAgent: agent}, known, r.policy)
 	x := &evidence.Crossing{

@@ -125,7 +125,7 @@ func TestT12AProbeOutlivesTheCrossingThatCausedIt(t *testing.T) {
 		go func() { left <- b.Robots(ctx, o) }()
 		synctest.Wait()
 		leave()
-		if got := <-left; got.Outcome != rulings.TermCutShort || got.File != nil {
+		if got := <-left; got.Outcome != rulings.TermCutShort || got.Site != nil {
 			t.Errorf("the crossing that left got %+v", got)
 		}
 		if got := b.Robots(t.Context(), o); got.Outcome != rulings.TermRead {

@@ -61,7 +61,7 @@ func (v verdict) cutShort(k *known, url string) rulings.RobotsTerms {
 		k = nil
 	}
 	t := cutShort(k, url, v.cause)
-	if t.File == nil {
+	if t.Site == nil {
 		t.Barred = v.barred
 	}
 	return t

@@ -114,7 +114,7 @@ func TestT17ABarredOriginIsRefusedForThatReason(t *testing.T) {
 		b.Robots(t.Context(), o)
 		w.barred["site.test"] = rulings.PrivateAddress
 		got := b.Robots(t.Context(), o)
-		if refuses(o, "/", got) != rulings.PrivateAddress || got.File != nil {
+		if refuses(o, "/", got) != rulings.PrivateAddress || got.Site != nil {
 			t.Errorf("%+v", got)
 		}
 		delete(w.barred, "site.test")

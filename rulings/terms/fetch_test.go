@@ -217,7 +217,7 @@ func TestT15EveryLineOfTheTable(t *testing.T) {
 				if life := got.ExpiresAt.Sub(got.FetchedAt); life != tt.life {
 					t.Errorf("good for %v, want %v", life, tt.life)
 				}
-				if rules := got.File != nil; rules != (tt.want.Outcome == "read" || tt.want.Outcome == "no_rules") {
+				if rules := got.Site != nil; rules != (tt.want.Outcome == "read" || tt.want.Outcome == "no_rules") {
 					t.Errorf("a file rules: %v", rules)
 				}
 				if probe.Failure.Kind != tt.kind {
@@ -241,7 +241,7 @@ func TestT15AProhibitedTargetIsNeverContacted(t *testing.T) {
 		b := w.open(t.TempDir())
 		for range 2 {
 			got := b.Robots(t.Context(), origin(t, "http", "site.test"))
-			if got.File != nil || got.Barred != "" {
+			if got.Site != nil || got.Barred != "" {
 				t.Errorf("%+v", got)
 			}
 		}

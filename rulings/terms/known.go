@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // maxSkew is how far in the future a probe may have ended by this machine's
@@ -106,19 +105,19 @@ func merge(a, b ledger, now time.Time) ledger {
 type known struct {
 	ledger
 	url    string
-	file   *robots.File        // of the answer; nil when there is none
+	site   *rulings.Site       // of the answer; nil when there is none
 	reused rulings.RobotsTerms // what a crossing gets that asks nobody
 	body   []byte              // of an answer whose object could not be written; nil when it was
 	retry  time.Time           // when to try that again
 }
 
 // noRules is the file of every answer that states nothing (T15).
-var noRules = robots.Parse(nil)
+var noRules = rulings.ParseSite(nil)
 
 // newKnown returns what l and the parsed file of its answer come to. Body is
 // nil unless the answer's object is not on disk.
-func newKnown(url string, l ledger, file *robots.File, body []byte) *known {
-	k := &known{ledger: l, url: url, file: file, body: body}
+func newKnown(url string, l ledger, site *rulings.Site, body []byte) *known {
+	k := &known{ledger: l, url: url, site: site, body: body}
 	k.reused = k.terms(rulings.CacheReused)
 	return k
 }
@@ -137,7 +136,7 @@ func (k *known) ready(now time.Time) bool {
 func (k *known) terms(state rulings.CacheState) rulings.RobotsTerms {
 	switch {
 	case k.missed == nil:
-		return rulings.RobotsTerms{Term: k.term(k.answered, state), File: k.file}
+		return rulings.RobotsTerms{Term: k.term(k.answered, state), Site: k.site}
 	case k.answered == nil:
 		return rulings.RobotsTerms{Term: k.term(k.missed, state)}
 	}
@@ -151,7 +150,7 @@ func (k *known) terms(state rulings.CacheState) rulings.RobotsTerms {
 func (k *known) held(outcome rulings.TermOutcome, cause string, until time.Time) rulings.RobotsTerms {
 	t := k.term(k.answered, rulings.CacheHeld)
 	t.Outcome, t.Cause, t.ExpiresAt = outcome, cause, until
-	return rulings.RobotsTerms{Term: t, File: k.file}
+	return rulings.RobotsTerms{Term: t, Site: k.site}
 }
 
 func (k *known) term(v *visit, state rulings.CacheState) rulings.Term {

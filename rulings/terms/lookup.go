@@ -9,7 +9,6 @@ import (
 
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // objectRetry is how long an object that could not be written is left before it
@@ -137,7 +136,7 @@ func (b *Book) learn(k *known, a *answer, v verdict) *known {
 	switch v.outcome {
 	case rulings.TermRead:
 		seen.Truncated, seen.Size = a.truncated, a.size
-		fresh := newKnown(a.url, ledger{answered: seen}, robots.Parse(a.body), a.body)
+		fresh := newKnown(a.url, ledger{answered: seen}, rulings.ParseSite(a.body), a.body)
 		return b.keepObject(fresh, a.ended)
 	case rulings.TermNoRules:
 		return newKnown(a.url, ledger{answered: seen}, noRules, nil)
@@ -149,7 +148,7 @@ func (b *Book) learn(k *known, a *answer, v verdict) *known {
 	if l == k.ledger {
 		return k
 	}
-	return newKnown(a.url, l, k.file, k.body)
+	return newKnown(a.url, l, k.site, k.body)
 }
 
 // keepObject writes the object of k when it is not on disk yet, and returns k
@@ -161,13 +160,13 @@ func (b *Book) keepObject(k *known, now time.Time) *known {
 	d, err := b.PutObject(k.body)
 	if err != nil {
 		b.log.Warn("term object not written", "url", k.url, "error", err)
-		again := newKnown(k.url, k.ledger, k.file, k.body)
+		again := newKnown(k.url, k.ledger, k.site, k.body)
 		again.retry = now.Add(objectRetry)
 		return again
 	}
 	answered := *k.answered
 	answered.Object = d
-	return newKnown(k.url, ledger{&answered, k.missed}, k.file, nil)
+	return newKnown(k.url, ledger{&answered, k.missed}, k.site, nil)
 }
 
 // publish makes k what crossings find.

@@ -62,7 +62,7 @@ func (b *Book) adopt(o hostkey.Origin, k *known, l ledger) *known {
 	case l == ledger{} || k != nil && l == k.ledger:
 		return k
 	case k != nil && l.answered == k.answered:
-		return newKnown(k.url, l, k.file, k.body)
+		return newKnown(k.url, l, k.site, k.body)
 	case l.answered == nil:
 		return newKnown(robotsURL(o), l, nil, nil)
 	case l.answered.Outcome == rulings.TermNoRules:
@@ -76,7 +76,7 @@ func (b *Book) adopt(o hostkey.Origin, k *known, l ledger) *known {
 		b.log.Warn("terms cache not readable", "origin", o.String(), "error", err)
 		return k
 	}
-	return newKnown(robotsURL(o), l, robots.Parse(body), nil)
+	return newKnown(robotsURL(o), l, rulings.ParseSite(body), nil)
 }
 
 // save writes the file of e unless a neighbour has written something newer,

@@ -6,7 +6,6 @@ import (
 
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // ErrNotKept is the error of Restore for terms whose octets were not kept.
@@ -18,21 +17,21 @@ func NeedsObject(t rulings.Term) bool {
 }
 
 // Restore returns the terms that the book had given for a recorded term: it is
-// what makes a ruling from an old log again (E82). File is the parsed object; it
+// what makes a ruling from an old log again (E82). Site is the parsed object; it
 // is looked at only where NeedsObject says so, and is nil where t names none.
-func Restore(t rulings.Term, file *robots.File) (rulings.RobotsTerms, error) {
+func Restore(t rulings.Term, site *rulings.Site) (rulings.RobotsTerms, error) {
 	switch {
 	case NeedsObject(t):
-		if file == nil {
+		if site == nil {
 			return rulings.RobotsTerms{}, ErrNotKept
 		}
-		return rulings.RobotsTerms{Term: t, File: file}, nil
+		return rulings.RobotsTerms{Term: t, Site: site}, nil
 	case t.Outcome == rulings.TermNoRules:
-		return rulings.RobotsTerms{Term: t, File: noRules}, nil
+		return rulings.RobotsTerms{Term: t, Site: noRules}, nil
 	case t.Cache != rulings.CacheHeld:
 		return rulings.RobotsTerms{Term: t, Barred: barredBy(t)}, nil
 	case t.Status >= 400 && t.Status <= 499:
-		return rulings.RobotsTerms{Term: t, File: noRules}, nil // the held copy said that nothing is stated
+		return rulings.RobotsTerms{Term: t, Site: noRules}, nil // the held copy said that nothing is stated
 	}
 	return rulings.RobotsTerms{}, ErrNotKept
 }

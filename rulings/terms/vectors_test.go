@@ -176,7 +176,7 @@ func (v vector) hold(t *testing.T, w *world, b *Book, site hostkey.Origin) {
 		rw.Write(v.Held.body())
 	})
 	w.serve(site.Authority(), h)
-	if got := b.Robots(t.Context(), site); got.File == nil {
+	if got := b.Robots(t.Context(), site); got.Site == nil {
 		t.Fatalf("the held copy was not read: %+v", got)
 	}
 	time.Sleep(time.Duration(v.Held.Age) * time.Second)
