@@ -31,7 +31,7 @@ func (s Selection) Access(p *Page) Access {
 	if p.document {
 		return Access{}
 	}
-	a := Access{Decisions: make([]Decision, len(s.choices)), OverLimit: p.overLimit || s.work(p) > maxWork}
+	a := Access{Decisions: make([]Decision, len(s.choices)), OverLimit: s.unruled(p)}
 	for i, c := range s.choices {
 		d := &a.Decisions[i]
 		*d = Decision{Token: c.token, Group: c.group, Wildcard: c.group == wildcard}
@@ -49,17 +49,25 @@ func (s Selection) Access(p *Page) Access {
 	return a
 }
 
-// work counts what matching p costs at most.
+// work counts what matching p costs at most, statements and AI-training rules
+// included. Site-wide lines always count: whether they stand in for a group's is
+// known only to who reads the values of that group's.
 func (s Selection) work(p *Page) (octets int64) {
+	if s.file != nil {
+		octets = s.file.terms(s.file.site).work(p)
+	}
 	for i, c := range s.choices {
 		counted := slices.ContainsFunc(s.choices[:i], func(earlier choice) bool { return earlier.section == c.section })
 		if c.section == nil || counted {
 			continue
 		}
-		r := c.section.merged()
-		octets += int64(len(r.rules))*p.length + r.length*int64(len(p.readings))
+		octets += c.section.merged().work(p) + s.file.terms(c.section).work(p)
 	}
 	return octets
+}
+
+func (s *ruleset) work(p *Page) int64 {
+	return int64(len(s.rules))*p.length + s.length*int64(len(p.readings))
 }
 
 // decide returns the rule that decides for the page: the one on the first

@@ -2,6 +2,7 @@ package robots
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 )
 
@@ -14,6 +15,12 @@ const MaxBytes = 524288
 type File struct {
 	sections map[string]*section // by the name, in lower case, that selects them
 	outside  [keyCount][]Line    // before any group, and trailing (T27, T28)
+
+	directives [keyCount][]Directive // every one of the file, by its Index
+	site       *section              // the lines of outside, as if a group held them; nil when there are none
+
+	stated   [keyCount]bool // keys of which there is a line, whoever it binds
+	licences []Line         // every License line, whoever it binds
 }
 
 // A group is a run of User-agent lines and what follows up to the next (T24).
@@ -39,6 +46,9 @@ type section struct {
 	// selected, and a file can name thousands of them in every group.
 	once  sync.Once
 	rules ruleset
+
+	termsOnce sync.Once
+	terms     *terms
 }
 
 func (s *section) merged() *ruleset {
@@ -65,6 +75,10 @@ type parser struct {
 	members map[string][]uint32 // indexes of the groups that a name stands in
 	closed  bool                // an Allow or Disallow has ended the run of User-agent lines
 	outside [keyCount][]Line
+
+	directives [keyCount][]Directive
+	stated     [keyCount]bool
+	licences   []Line
 
 	// trailing collects lines that T28 counts twice if no rule follows. parted
 	// reports that a blank or Sitemap line stands since the last rule.
@@ -111,18 +125,29 @@ func (p *parser) agent(line Line) {
 func (p *parser) rule(line Line) {
 	p.parted, p.trailing = false, nil
 	p.closed = true
-	if len(p.groups) == 0 || line.Value == "" {
+	if len(p.groups) == 0 {
 		return
 	}
+	if r, ok := newRule(line, line.Key == keyAllow); ok {
+		g := p.groups[len(p.groups)-1]
+		g.rules = append(g.rules, r)
+	}
+}
+
+// newRule compiles the value of a line that allows or disallows a path (T32). An
+// empty one matches nothing, and neither does a permission that is in doubt (T6).
+func newRule(line Line, allow bool) (rule, bool) {
 	value := line.Value
+	if value == "" {
+		return rule{}, false
+	}
 	if value[0] != '/' && value[0] != '*' {
-		if line.Key == keyAllow {
-			return // a doubt about a permission grants nothing (T6)
+		if allow {
+			return rule{}, false
 		}
 		value = "/" + value
 	}
-	g := p.groups[len(p.groups)-1]
-	g.rules = append(g.rules, rule{Compile(value), line.Key == keyAllow, line.Number, line.Text})
+	return rule{Compile(value), allow, line.Number, line.Text}, true
 }
 
 // statement takes a line of any other key. An empty Crawl-delay is unreadable and
@@ -130,6 +155,15 @@ func (p *parser) rule(line Line) {
 func (p *parser) statement(line Line) {
 	if line.Value == "" && line.Key != CrawlDelay {
 		return
+	}
+	p.stated[line.Key] = true
+	if line.Key == License {
+		p.licences = append(p.licences, line)
+	}
+	if line.Key == ContentUsage || line.Key == ContentSignal {
+		if d, ok := newDirective(line, len(p.directives[line.Key])); ok {
+			p.directives[line.Key] = append(p.directives[line.Key], d)
+		}
 	}
 	if len(p.groups) == 0 {
 		p.outside[line.Key] = append(p.outside[line.Key], line)
@@ -144,9 +178,12 @@ func (p *parser) statement(line Line) {
 
 // file builds the sections from the names met.
 func (p *parser) file() *File {
-	f := &File{sections: make(map[string]*section, len(p.members)), outside: p.outside}
+	f := &File{sections: make(map[string]*section, len(p.members)), outside: p.outside, directives: p.directives, stated: p.stated, licences: p.licences}
 	for _, line := range p.trailing {
 		f.outside[line.Key] = append(f.outside[line.Key], line)
+	}
+	if slices.ContainsFunc(f.outside[:], func(lines []Line) bool { return len(lines) > 0 }) {
+		f.site = &section{groups: []*group{{lines: f.outside}}}
 	}
 	shared := make(map[string]*section)
 	for name, in := range p.members {

@@ -2,16 +2,21 @@ package robots
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 )
 
 // Licences returns the URLs of the licences that bind any of the selection's
 // tokens, in order, each once (specs: terms T56, T57), resolved against base, the
 // final URL of the file; without a base only absolute ones can be. unread counts
-// the different values that name something no licence can be asked for at.
-func (s Selection) Licences(base *url.URL) (urls []string, unread int) {
+// the different values that name something no licence can be asked for at. Both
+// together are at most most, unless that is 0.
+func (s Selection) Licences(base *url.URL, most int) (urls []string, unread int) {
 	good, bad := make(map[string]bool), make(map[string]bool)
 	for _, line := range s.Lines(License) {
+		if most > 0 && len(urls)+len(bad) == most {
+			break
+		}
 		licence, ok := resolve(base, line.Value)
 		if !ok {
 			bad[line.Value] = true
@@ -23,6 +28,22 @@ func (s Selection) Licences(base *url.URL) (urls []string, unread int) {
 		}
 	}
 	return urls, len(bad)
+}
+
+// Licences returns the URLs that the License lines of the whole file name,
+// whoever they bind, resolved against base.
+func (f *File) Licences(base *url.URL) (urls []string) {
+	for _, line := range f.licences {
+		if licence, ok := resolve(base, line.Value); ok {
+			urls = append(urls, licence)
+		}
+	}
+	return urls
+}
+
+// States reports whether the file has a line of one of keys, whoever it binds.
+func (f *File) States(keys ...Key) bool {
+	return slices.ContainsFunc(keys, func(key Key) bool { return f.stated[key] })
 }
 
 // resolve returns the absolute http or https URL that reference stands for.

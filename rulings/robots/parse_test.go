@@ -150,13 +150,13 @@ func TestLicencesT56T57(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := Parse([]byte("User-agent: *\nLicense: "+tt.value+"\nLicense: "+tt.value)).Select([]string{"a"}, "")
-			urls, unread := s.Licences(base)
+			urls, unread := s.Licences(base, 0)
 			if tt.want == "" && (unread != 1 || len(urls) != 0) || tt.want != "" && (unread != 0 || !slices.Equal(urls, []string{tt.want})) {
 				t.Errorf("licences %q, %d unread, want %q", urls, unread, tt.want)
 			}
 		})
 	}
-	if urls, unread := Parse([]byte("License: /l.xml")).Select([]string{"a"}, "").Licences(nil); len(urls) != 0 || unread != 1 {
+	if urls, unread := Parse([]byte("License: /l.xml")).Select([]string{"a"}, "").Licences(nil, 0); len(urls) != 0 || unread != 1 {
 		t.Errorf("without a base: %q, %d unread", urls, unread)
 	}
 }

@@ -49,6 +49,12 @@ func newSieve(p *Pattern) sieve {
 	return s
 }
 
+// rejects reports that no form that begins with head and has none of the pairs
+// lacking can match.
+func (v *sieve) rejects(head, lacking uint64) bool {
+	return (head&v.mask^v.head)|v.pairs&lacking != 0
+}
+
 // compareRules orders rules by length, longest first, then Allow before Disallow
 // (T42; RFC 9309, section 2.2.2). What is left stays in document order.
 func compareRules(a, b *rule) int {
@@ -65,8 +71,7 @@ func compareRules(a, b *rule) int {
 func (s *ruleset) longest(form string) *rule {
 	head, lacking := headOf(form), ^pairsOf(form)
 	for i := range s.sieves {
-		v := &s.sieves[i]
-		if (head&v.mask^v.head)|v.pairs&lacking == 0 && s.rules[i].pattern.Match(form) {
+		if !s.sieves[i].rejects(head, lacking) && s.rules[i].pattern.Match(form) {
 			return s.rules[i]
 		}
 	}

@@ -42,3 +42,51 @@ func (s *ruleset) settled(form string) bool {
 	}
 	return true
 }
+
+// TermsSettled is Settled for Statements and Training: whether they say the same
+// of every page whose target begins with prefix.
+func (s Selection) TermsSettled(prefix string) bool {
+	if s.file == nil {
+		return true
+	}
+	page := NewPage(prefix)
+	inQuery := strings.Contains(prefix, "?")
+	if !s.file.terms(s.file.site).settled(page, inQuery) {
+		return false
+	}
+	for _, section := range s.distinct() {
+		if !s.file.terms(section).settled(page, inQuery) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *terms) settled(p *Page, inQuery bool) bool {
+	if !inQuery {
+		return t.usage.paths+t.signal.paths == 0 && len(t.training.rules) == 0
+	}
+	for _, reading := range p.readings {
+		if !t.usage.settled(reading) || !t.signal.settled(reading) || !t.training.settled(reading) {
+			return false
+		}
+	}
+	return true
+}
+
+// settled reports whether the same paths match every form that begins with form.
+// Which of them count hangs on their values, so each has to be settled.
+func (set *directives) settled(form string) bool {
+	for _, d := range set.list {
+		switch p := d.Path; {
+		case p == nil:
+		case !strings.HasPrefix(form, p.literal):
+			if strings.HasPrefix(p.literal, form) {
+				return false // it goes on where form ends
+			}
+		case p.anchored || !p.Match(form):
+			return false
+		}
+	}
+	return true
+}

@@ -151,7 +151,7 @@ func runLines(t *testing.T, v vector) {
 	if delay.Known {
 		ms = &delay.Milliseconds
 	}
-	licences, unread := s.Licences(base)
+	licences, unread := s.Licences(base, 0)
 	expect := text[vector](t, v, "expect")
 	for member, got := range map[string]any{
 		"groups": s.Groups(), "delay_ms": ms, "delays_unreadable": append([]string{}, delay.Unreadable...),
