@@ -45,3 +45,37 @@ func FuzzSettledE82(f *testing.F) {
 		}
 	})
 }
+
+func TestE82WhatFollowsAPrefixIsSettledForStatements(t *testing.T) {
+	for _, c := range []struct {
+		name, robots, prefix string
+		want                 bool
+	}{
+		{"nothing is stated", "", "/a?key=", true},
+		{"rules of access are others", "Disallow: /a?key=1", "/a?key=", true},
+		{"the whole site", "Content-Usage: ai-use=n", "/a?key=", true},
+		{"the whole site, within the path", "Content-Usage: ai-use=n", "/a;key=", true},
+		{"a path, within the path", "Content-Usage: /b ai-use=n", "/a;key=", false},
+		{"a path that the prefix reaches", "Content-Signal: /a ai-input=no", "/a?key=", true},
+		{"a path that goes on behind the prefix", "Content-Signal: /a?key=1 ai-input=no", "/a?key=", false},
+		{"an anchor elsewhere", "Content-Usage: /b$ ai-use=n", "/a?key=", true},
+		{"an anchor behind a wildcard", "Content-Usage: /*1$ ai-use=n", "/a?key=", false},
+		{"a wildcard that may find its piece", "Content-Usage: /*print ai-use=n", "/a?key=", false},
+		{"an AI-training rule that the prefix reaches", "DisallowAITraining: /a", "/a?key=", true},
+		{"one that goes on", "DisallowAITraining: /a?key=1", "/a?key=", false},
+		{"one within the path", "DisallowAITraining: /a", "/a;key=", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Parse([]byte("User-agent: *\n"+c.robots+"\n")).Select([]string{"wayleave"}, "")
+			if got := s.TermsSettled(c.prefix); got != c.want {
+				t.Errorf("TermsSettled(%q) = %v, want %v", c.prefix, got, c.want)
+			}
+		})
+	}
+	if s := Parse([]byte("Content-Usage: /a?key=1 ai-use=n\n")).Select([]string{"wayleave"}, ""); s.TermsSettled("/a?key=") {
+		t.Error("a site-wide path that goes on is settled")
+	}
+	if !(Selection{}).TermsSettled("/a") {
+		t.Error("no file is not settled")
+	}
+}
