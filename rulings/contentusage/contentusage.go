@@ -50,7 +50,7 @@ type Value struct {
 // that does not parse as a whole, which says nothing at all (specs: terms T47).
 // The empty value parses and says nothing.
 func Parse(value string) (Value, bool) {
-	if len(value) > MaxBytes || !isASCII(value) {
+	if len(value) > MaxBytes {
 		return Value{}, false
 	}
 	members, err := httpsfv.UnmarshalDictionary([]string{value})
@@ -104,13 +104,4 @@ func others(names []string) (list []string) {
 		list = append(list, strings.Clone(name[:min(len(name), maxOther)])) // not the whole value's memory
 	}
 	return list
-}
-
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }

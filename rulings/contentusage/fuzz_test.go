@@ -24,6 +24,9 @@ func FuzzParse(f *testing.F) {
 		if again, ok2 := Parse(value); ok != ok2 || !cmp.Equal(v, again) {
 			t.Fatalf("%q is %+v, then %+v", value, v, again)
 		}
+		if ok && strings.ContainsFunc(value, func(r rune) bool { return r > '~' }) {
+			t.Fatalf("%q has an octet outside ASCII and parses (T48)", value)
+		}
 		if !ok && !cmp.Equal(v, Value{}) || len(v.Others) > maxOthers {
 			t.Fatalf("%q: %+v, %v", value, v, ok)
 		}

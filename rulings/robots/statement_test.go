@@ -64,6 +64,8 @@ func TestUsageOfAPage(t *testing.T) {
 			contentusage.Value{AIUse: contentusage.Disallow}},
 		{"T38 one that allows does not allow for another", asked{robots: "User-agent: *\nContent-Usage: /a/b ai-use=y\n", target: "/a//b"},
 			contentusage.Value{}},
+		{"T38 whichever comes first", asked{robots: "User-agent: *\nContent-Usage: /a//b ai-use=y\n", target: "/a//b"},
+			contentusage.Value{}},
 		{"T38 all that allow allow", asked{robots: "User-agent: *\nContent-Usage: ai-use=y\nContent-Usage: /a/b ai-use=y\n", target: "/a//b"},
 			contentusage.Value{AIUse: contentusage.Allow}},
 		{"T11 of robots.txt nothing is said", asked{robots: "User-agent: *\nContent-Usage: ai-use=n\n", target: "/robots.txt"},
@@ -144,6 +146,10 @@ func TestStatementsT30NameTokenGroupAndLine(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	f, s, p = asked{robots: "User-agent: a\nContent-Usage: ai-use=n\nAllow: /\nUser-agent: b\nContent-Usage: ai-use=n\n", tokens: "b a", target: "/"}.ask()
+	if got := s.Statements(p, robots.ContentUsage, readUsage(f))[aiUse]; got.Token != "b" || got.Line != 5 {
+		t.Errorf("of two that say the same the first token's is named, not %+v", got)
 	}
 	f, s, p = asked{robots: "Content-Usage: search=y\nUser-agent: a\nAllow: /\n", tokens: "a b", target: "/"}.ask()
 	got = s.Statements(p, robots.ContentUsage, readUsage(f))
