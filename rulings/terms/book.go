@@ -12,8 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/wayleave/wayleave/internal/durable"
-	"github.com/wayleave/wayleave/internal/hostkey"
-	"github.com/wayleave/wayleave/rulings"
 )
 
 // Options are what a Book needs of the rest of the edge.
@@ -42,7 +40,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
-// A Book is what origins have said. All its methods may be called concurrently.
+// A Book is what origins have said: of each kind of document a shelf. All its methods may be called concurrently.
 type Book struct {
 	dir       string
 	client    Client
@@ -52,8 +50,10 @@ type Book struct {
 	log       *slog.Logger
 	fetches   *prometheus.CounterVec
 
-	cache *cache
-	saver *saver
+	robots, licences, tdm *shelf
+
+	saver   *saver
+	objects recent // what is known to be on disk
 
 	mu      sync.Mutex // guards closed, and that no look-up begins after it is set
 	closed  bool
@@ -66,20 +66,21 @@ type Book struct {
 
 // Open returns the book kept in dir, which it makes when it is not there.
 func Open(dir string, o Options) (*Book, error) {
-	for _, sub := range []string{"objects", "origins"} {
+	for _, sub := range []string{"objects", robotsKind.dir, licenceKind.dir, tdmKind.dir} {
 		if err := durable.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("opening the book of terms: %w", err)
 		}
 	}
-	b := &Book{
-		dir: dir, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, cache: newCache(shardEntries, shardOctets),
-	}
+	b := &Book{dir: dir, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger}
+	b.robots = b.newShelf(robotsKind, robotsEntries, robotsOctets)
+	b.licences = b.newShelf(licenceKind, licenceEntries, licenceOctets)
+	b.tdm = b.newShelf(tdmKind, tdmEntries, tdmOctets)
 	b.closing, b.close = context.WithCancelCause(context.Background())
 	b.fillIn()
 	if err := b.register(o.Metrics); err != nil {
 		return nil, fmt.Errorf("opening the book of terms: %w", err)
 	}
-	b.saver = startSaver(b.save)
+	b.saver = startSaver(func(e *entry, k *known) { e.shelf.save(e, k) })
 	return b, nil
 }
 
@@ -104,56 +105,6 @@ func (b *Book) fillIn() {
 		b.log = slog.New(slog.DiscardHandler)
 	}
 }
-
-// Robots returns the robots.txt of origin as it stands for a crossing that
-// arrives now. It never errs; what could not be had is part of the value. When
-// the origin has to be asked, Robots waits for it, sharing one probe with all
-// crossings that wait for the same origin (T12). The probe goes on when ctx ends;
-// the crossing then gets what is held.
-func (b *Book) Robots(ctx context.Context, origin hostkey.Origin) rulings.RobotsTerms {
-	if e := b.cache.find(origin); e != nil {
-		now := b.now()
-		e.touch(now)
-		if k := e.known.Load(); k.ready(now) {
-			return k.reused
-		}
-	}
-	return b.await(ctx, origin, false)
-}
-
-// Refresh asks origin again before its time (T123) and returns what then rules.
-// When the origin cannot be reached, a live answer stays.
-func (b *Book) Refresh(ctx context.Context, origin hostkey.Origin) rulings.RobotsTerms {
-	return b.await(ctx, origin, true)
-}
-
-// HeldRobots returns what is held of origin, without asking it. That is the
-// live copy, or else the last answer that was read, however old; the second
-// result is false when there is neither, so that a crossing would have to ask.
-func (b *Book) HeldRobots(origin hostkey.Origin) (rulings.RobotsTerms, bool) {
-	var k *known
-	if e := b.cache.find(origin); e != nil {
-		k = e.known.Load()
-	}
-	now := b.now()
-	if !k.ready(now) {
-		k = b.catchUp(origin, k)
-	}
-	switch {
-	case k == nil:
-		return rulings.RobotsTerms{}, false
-	case k.live(now):
-		return k.reused, true
-	case k.answered != nil:
-		last := k.last()
-		return k.held(last.Outcome, last.Cause, last.ExpiresAt), true
-	}
-	return rulings.RobotsTerms{}, false
-}
-
-// Exempt reports whether a request for target at origin is one that robots.txt
-// does not rule and is not asked for (T11): robots.txt itself, without a query.
-func (b *Book) Exempt(_ hostkey.Origin, target string) bool { return target == "/robots.txt" }
 
 // Close cuts the probes short that are going on, and waits for them and for the
 // cache to be written until ctx ends. Crossings that come later get what is
@@ -201,7 +152,7 @@ func (b *Book) register(r prometheus.Registerer) error {
 	origins := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "wayleave_terms_cached_origins",
 		Help: "Origins whose terms are held in memory.",
-	}, func() float64 { return float64(b.cache.size.Load()) })
+	}, func() float64 { return float64(b.robots.cache.size.Load()) })
 	if r == nil {
 		return nil
 	}

@@ -56,10 +56,11 @@ func refuses(o hostkey.Origin, path string, r rulings.RobotsTerms) rulings.Reaso
 	return rulings.Decide(rulings.Request{Method: "GET", Origin: o, Target: path}, rulings.Terms{Robots: r}, rulings.DefaultPolicy()).Reason
 }
 
-func TestT11OnlyRobotsItselfWithoutAQueryIsExempt(t *testing.T) {
+func TestT11OnlyDocumentsOfTermsWithoutAQueryAreExempt(t *testing.T) {
 	b := newWorld(t).open(t.TempDir())
 	for target, want := range map[string]bool{
-		"/robots.txt": true, "/robots.txt?": false, "/robots.txt?a": false, "/Robots.txt": false, "//robots.txt": false, "/a/robots.txt": false, "*": false, "": false,
+		"/robots.txt": true, "/robots.txt?": false, "/robots.txt?a": false, "/Robots.txt": false, "//robots.txt": false, "/a/robots.txt": false,
+		"/.well-known/tdmrep.json": true, "/.well-known/tdmrep.json?a": false, "/tdmrep.json": false, "//.well-known/tdmrep.json": false, "*": false, "": false,
 	} {
 		if got := b.Exempt(origin(t, "https", "a.test"), target); got != want {
 			t.Errorf("%q: %v, want %v", target, got, want)

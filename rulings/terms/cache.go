@@ -9,25 +9,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings/robots"
 )
 
-// Bounds of what is held in memory, over all shards. Octets count the robots.txt
-// files as served; parsed they take a few times as much. What is evicted is read
-// from disk again.
-const (
-	shards       = 32
-	shardEntries = 128     // 4,096 origins
-	shardOctets  = 2 << 20 // 64 MiB
-)
+// shards is the number of parts of a cache.
+const shards = 32
 
-// An entry is one origin in memory.
+// An entry is one place in memory.
 type entry struct {
-	origin hostkey.Origin
-	url    string
-	known  atomic.Pointer[known] // nil until there is something
-	used   atomic.Int64          // Unix second of the last crossing
+	shelf *shelf
+	place place
+	url   string
+	known atomic.Pointer[known] // nil until there is something
+	used  atomic.Int64          // Unix second of the last crossing
 
 	mu      sync.Mutex // guards what follows
 	flight  *flight    // the look-up that is going on; nil when none is
@@ -43,16 +37,19 @@ func (e *entry) touch(now time.Time) {
 	}
 }
 
-// octets is what e counts for in shardOctets.
+// octets is what e counts for: its document as served, which parsed takes a few
+// times as much, and what still waits to be an object.
 func (e *entry) octets() int {
 	k := e.known.Load()
 	switch {
-	case k == nil || k.answered == nil:
+	case k == nil:
 		return 0
+	case k.doc == document{} || k.answered == nil:
+		return len(k.body)
 	case k.answered.Truncated:
-		return robots.MaxBytes
+		return len(k.body) + robots.MaxBytes
 	}
-	return int(k.answered.Size)
+	return len(k.body) + int(k.answered.Size)
 }
 
 // evict makes e unusable and reports whether it could: an entry that is being
@@ -64,8 +61,10 @@ func (e *entry) evict() bool {
 	return e.gone
 }
 
-// A cache holds the entries in use. Readers take no lock.
+// A cache holds the entries in use. Readers take no lock. What is evicted is read
+// from disk again.
 type cache struct {
+	shelf           *shelf
 	entries, octets int // bounds of a shard
 	seed            maphash.Seed
 	shards          [shards]shard
@@ -73,44 +72,60 @@ type cache struct {
 }
 
 // A shard is one part of a cache. Its map is replaced as a whole, which is cheap
-// because it is small and origins come and go seldom.
+// because it is small and places come and go seldom.
 type shard struct {
-	entries atomic.Pointer[map[hostkey.Origin]*entry]
+	entries atomic.Pointer[map[key]*entry]
 	mu      sync.Mutex // held while entries is replaced
 }
 
 // newCache returns an empty cache with these bounds for each shard.
-func newCache(entries, octets int) *cache {
-	c := &cache{entries: entries, octets: octets, seed: maphash.MakeSeed()}
+func newCache(s *shelf, entries, octets int) *cache {
+	c := &cache{shelf: s, entries: entries, octets: octets, seed: maphash.MakeSeed()}
 	for i := range c.shards {
-		c.shards[i].entries.Store(&map[hostkey.Origin]*entry{})
+		c.shards[i].entries.Store(&map[key]*entry{})
 	}
 	return c
 }
 
-// shard returns where origin belongs. The host alone spreads well enough.
-func (c *cache) shard(origin hostkey.Origin) *shard {
-	return &c.shards[maphash.String(c.seed, origin.Host)%shards]
+// A key is a place in the form that is quickest to look up.
+type key struct {
+	text  string // the URL, or the host of an origin
+	port  uint16 // of an origin
+	https bool
 }
 
-// find returns the entry of origin, or nil.
-func (c *cache) find(origin hostkey.Origin) *entry {
-	return (*c.shard(origin).entries.Load())[origin]
+func (p *place) key() key {
+	if p.url != "" {
+		return key{text: p.url}
+	}
+	return key{p.origin.Host, p.origin.Port, p.origin.Scheme == "https"}
 }
 
-// obtain returns the entry of origin and makes it when there is none.
-func (c *cache) obtain(origin hostkey.Origin, now time.Time) *entry {
-	s := c.shard(origin)
+// shard returns where k belongs. Of origins the host alone spreads well enough.
+func (c *cache) shard(k key) *shard {
+	return &c.shards[maphash.String(c.seed, k.text)%shards]
+}
+
+// find returns the entry of p, or nil.
+func (c *cache) find(p place) *entry {
+	k := p.key()
+	return (*c.shard(k).entries.Load())[k]
+}
+
+// obtain returns the entry of p and makes it when there is none.
+func (c *cache) obtain(p place, now time.Time) *entry {
+	k := p.key()
+	s := c.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := *s.entries.Load()
-	if e := old[origin]; e != nil {
+	if e := old[k]; e != nil {
 		return e
 	}
-	e := &entry{origin: origin, url: robotsURL(origin)}
+	e := &entry{shelf: c.shelf, place: p, url: c.shelf.url(p)}
 	e.touch(now)
 	next := maps.Clone(old)
-	next[origin] = e
+	next[k] = e
 	c.trim(next, e)
 	c.replace(s, next)
 	return e
@@ -118,7 +133,7 @@ func (c *cache) obtain(origin hostkey.Origin, now time.Time) *entry {
 
 // settle brings the shard of e back within its bounds after e has grown.
 func (c *cache) settle(e *entry) {
-	s := c.shard(e.origin)
+	s := c.shard(e.place.key())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := maps.Clone(*s.entries.Load())
@@ -128,7 +143,7 @@ func (c *cache) settle(e *entry) {
 }
 
 // replace gives s its new map. The caller holds s.mu.
-func (c *cache) replace(s *shard, next map[hostkey.Origin]*entry) {
+func (c *cache) replace(s *shard, next map[key]*entry) {
 	c.size.Add(int64(len(next) - len(*s.entries.Load())))
 	s.entries.Store(&next)
 }
@@ -136,7 +151,7 @@ func (c *cache) replace(s *shard, next map[hostkey.Origin]*entry) {
 // trim evicts from entries until they are within the bounds of a shard: first
 // those that no crossing has used for longest. Those that cannot be evicted and
 // keep stay. It reports whether it took anything out.
-func (c *cache) trim(entries map[hostkey.Origin]*entry, keep *entry) bool {
+func (c *cache) trim(entries map[key]*entry, keep *entry) bool {
 	octets, before := 0, len(entries)
 	for _, e := range entries {
 		octets += e.octets()
@@ -154,7 +169,7 @@ func (c *cache) trim(entries map[hostkey.Origin]*entry, keep *entry) bool {
 		}
 		if e != keep && e.evict() {
 			octets -= e.octets()
-			delete(entries, e.origin)
+			delete(entries, e.place.key())
 		}
 	}
 	return len(entries) < before

@@ -19,8 +19,8 @@ import (
 
 // cachedOrigins returns the entries of b, by walking its shards.
 func cachedOrigins(b *Book) (n, octets int) {
-	for i := range b.cache.shards {
-		for _, e := range *b.cache.shards[i].entries.Load() {
+	for i := range b.robots.cache.shards {
+		for _, e := range *b.robots.cache.shards[i].entries.Load() {
 			n++
 			octets += e.octets()
 		}
@@ -47,7 +47,7 @@ func TestMemoryIsBoundedByOriginsAndEvictedOnesComeFromDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		b := newWorld(t).open(t.TempDir(), func(o *Options) { o.Client = answering(rules, &asked) })
-		b.cache = newCache(2, 1<<20)
+		b.robots.cache = newCache(b.robots, 2, 1<<20)
 		site := func(i int) hostkey.Origin {
 			return hostkey.Origin{Scheme: "https", Host: fmt.Sprintf("site-%d.test", i), Port: 443}
 		}
@@ -56,13 +56,13 @@ func TestMemoryIsBoundedByOriginsAndEvictedOnesComeFromDisk(t *testing.T) {
 			b.Robots(t.Context(), site(i))
 			synctest.Wait() // what has to be written stays in memory
 		}
-		for i := range b.cache.shards {
-			if n := len(*b.cache.shards[i].entries.Load()); n > 2 {
+		for i := range b.robots.cache.shards {
+			if n := len(*b.robots.cache.shards[i].entries.Load()); n > 2 {
 				t.Errorf("%d origins in a shard", n)
 			}
 		}
-		if n, _ := cachedOrigins(b); int64(n) != b.cache.size.Load() || n == 0 {
-			t.Errorf("%d origins in memory, counted as %d", n, b.cache.size.Load())
+		if n, _ := cachedOrigins(b); int64(n) != b.robots.cache.size.Load() || n == 0 {
+			t.Errorf("%d origins in memory, counted as %d", n, b.robots.cache.size.Load())
 		}
 		for i := range origins {
 			if got := b.Robots(t.Context(), site(i)); got.Cache != rulings.CacheReused {
@@ -86,7 +86,7 @@ func TestMemoryIsBoundedByOctets(t *testing.T) {
 			b.Robots(t.Context(), hostkey.Origin{Scheme: "http", Host: "big.test", Port: 8000 + port})
 			synctest.Wait()
 		}
-		if n, octets := cachedOrigins(b); octets > shardOctets || n < 2 {
+		if n, octets := cachedOrigins(b); octets > robotsOctets || n < 2 {
 			t.Errorf("%d origins with %d octets are held", n, octets)
 		}
 	})
@@ -94,28 +94,28 @@ func TestMemoryIsBoundedByOctets(t *testing.T) {
 
 // Those used last stay.
 func TestEvictionTakesWhatWasNotUsedForLongest(t *testing.T) {
-	entries := map[hostkey.Origin]*entry{}
+	entries := map[key]*entry{}
 	add := func(port uint16, used int64) *entry {
-		e := &entry{origin: hostkey.Origin{Scheme: "http", Host: "a.test", Port: port}}
+		e := &entry{place: place{origin: hostkey.Origin{Scheme: "http", Host: "a.test", Port: port}}}
 		e.used.Store(used)
-		entries[e.origin] = e
+		entries[e.place.key()] = e
 		return e
 	}
 	oldest, busy, unsaved := add(1, 3), add(2, 1), add(3, 2)
 	busy.flight = &flight{}
 	unsaved.unsaved = true
 	var last *entry
-	for i := range uint16(shardEntries - 2) {
+	for i := range uint16(robotsEntries - 2) {
 		last = add(10+i, 100+int64(i))
 	}
 	last.used.Store(0)
-	if !newCache(shardEntries, shardOctets).trim(entries, last) || len(entries) != shardEntries {
+	if !newCache(nil, robotsEntries, robotsOctets).trim(entries, last) || len(entries) != robotsEntries {
 		t.Fatalf("%d entries", len(entries))
 	}
-	if entries[oldest.origin] != nil || !oldest.gone {
+	if entries[oldest.place.key()] != nil || !oldest.gone {
 		t.Error("the entry not used for longest is still there")
 	}
-	if entries[busy.origin] == nil || entries[unsaved.origin] == nil || entries[last.origin] == nil {
+	if entries[busy.place.key()] == nil || entries[unsaved.place.key()] == nil || entries[last.place.key()] == nil {
 		t.Error("an entry in use was evicted")
 	}
 }
@@ -125,11 +125,11 @@ func TestEvictionTakesWhatWasNotUsedForLongest(t *testing.T) {
 func TestNoLookUpBeginsOnAnEvictedEntry(t *testing.T) {
 	var asked atomic.Int64
 	b := newWorld(t).open(t.TempDir(), func(o *Options) { o.Client = answering(rules, &asked) })
-	e := b.cache.obtain(origin(t, "https", "site.test"), b.now())
+	e := b.robots.cache.obtain(place{origin: origin(t, "https", "site.test")}, b.now())
 	if !e.evict() {
 		t.Fatal("an idle entry was not evicted")
 	}
-	if f, ok := b.board(t.Context(), e, false); ok || f != nil {
+	if f, ok := b.robots.board(t.Context(), e, errand{}); ok || f != nil {
 		t.Error("a look-up began")
 	}
 }

@@ -28,6 +28,7 @@ type answer struct {
 	cacheControl []string // field lines
 	failure      Failure  // zero when the last response stands for itself
 	barred       rulings.Reason
+	until        time.Time // of the robots.txt that refuses a redirect
 
 	body      []byte // of a 2xx, content coding undone, cut at the last whole line within the bound
 	truncated bool   // the body was longer than the bound
@@ -44,44 +45,106 @@ func (a *answer) finalURL() string {
 	return a.redirects[len(a.redirects)-1]
 }
 
-// A verdict is what an answer comes to (T15).
+// A verdict is what an answer comes to.
 type verdict struct {
 	outcome rulings.TermOutcome
 	life    time.Duration  // counted from the end of the probe; nothing is kept of a cut-short probe
 	cause   string         // in our own words; empty for an answer that was read
-	barred  rulings.Reason // why the edge was kept from asking, where that has a reason of its own (T17)
-	keptOff bool           // by the guard or the policy, from the origin itself
+	failure FailureKind    // of a probe that was cut short: why
+	barred  rulings.Reason // and the reason of its own that this has (T17)
+	body    bool           // the body was read: it is what is ruled on, and kept
+	doc     document       // what it was read as
 }
 
-// cutShort returns the terms of crossings that waited for a probe the edge could
-// not send; k is what is known of the origin, or nil. An origin that the guard
-// or the policy bars is refused for that, whatever is held of it (T17).
-func (v verdict) cutShort(k *known, url string) rulings.RobotsTerms {
-	if v.keptOff {
-		k = nil
+// notAsked is the verdict on a probe that the edge could not send. It is false
+// for one that was sent, whatever then happened.
+func (a *answer) notAsked() (verdict, bool) {
+	if kind := a.failure.Kind; kind.edge() || kind == FailureProhibited {
+		return verdict{outcome: rulings.TermCutShort, cause: a.cause(), failure: kind, barred: a.barred}, true
 	}
-	t := cutShort(k, url, v.cause)
-	if t.Site == nil {
-		t.Barred = v.barred
-	}
-	return t
+	return verdict{}, false
 }
 
-// classify judges an answer by the table of T15. It reads no clock and no body:
-// what a body says is the parser's.
-func classify(a *answer) verdict {
-	kind := a.failure.Kind
+// verdict is what a comes to, its body included.
+func (kd *kind) verdict(a *answer) verdict {
+	v, is := a.notAsked()
+	if is {
+		return v
+	}
+	if v = kd.judge(a); v.outcome != rulings.TermRead {
+		return v
+	}
+	v.body = true
+	if v.doc, v.cause = kd.parse(a.body); v.cause != "" {
+		v.outcome = rulings.TermUnread
+	}
+	return v
+}
+
+// judgeRobots sorts an answer by the table of T15.
+func judgeRobots(a *answer) verdict {
 	switch {
-	case kind.edge(), kind == FailureProhibited:
-		return verdict{outcome: rulings.TermCutShort, cause: a.cause(), barred: a.barred, keptOff: kind == FailureProhibited}
-	case kind != "":
+	case a.failure.Kind != "":
 		return verdict{outcome: rulings.TermUnreachable, life: failureLife, cause: a.cause()}
-	case a.status >= 200 && a.status <= 299:
+	case a.ok():
 		return verdict{outcome: rulings.TermRead, life: life(a.cacheControl)}
 	case a.status >= 400 && a.status <= 499 && a.status != http.StatusTooManyRequests:
-		return verdict{outcome: rulings.TermNoRules, life: life(a.cacheControl)}
+		return verdict{outcome: rulings.TermNoRules, life: life(a.cacheControl), doc: document{site: noRules}}
 	}
-	return verdict{outcome: rulings.TermUnreachable, life: failureLife, cause: "it was answered with status " + strconv.Itoa(a.status)}
+	return verdict{outcome: rulings.TermUnreachable, life: failureLife, cause: a.answered()}
+}
+
+// judgeDocument sorts an answer by the table of T69. That there is no document
+// is good for missing.
+func judgeDocument(a *answer, missing time.Duration) verdict {
+	kind := a.failure.Kind
+	switch {
+	case kind.robots():
+		// As long as the copy that refuses, which may be over already.
+		left := min(max(a.until.Sub(a.ended), 0), longestLife)
+		return verdict{outcome: rulings.TermUnread, life: left, cause: unread(rulings.CauseRobots, a.cause())}
+	case kind == FailureRedirectLimit, kind == FailureRedirectUnusable, kind == FailureRedirectRefused:
+		return verdict{outcome: rulings.TermUnread, life: failureLife, cause: unread(rulings.CauseStatus, a.cause())}
+	case kind != "":
+		return verdict{outcome: rulings.TermUnread, life: failureLife, cause: unread(rulings.CauseTransport, a.cause())}
+	case a.ok() && a.truncated:
+		return verdict{outcome: rulings.TermUnread, life: life(a.cacheControl), cause: unread(rulings.CauseTooLarge, "it is longer than 524,288 octets")}
+	case a.ok():
+		return verdict{outcome: rulings.TermRead, life: life(a.cacheControl)}
+	case a.status == http.StatusNotFound, a.status == http.StatusGone:
+		return verdict{outcome: rulings.TermMissing, life: missing}
+	}
+	return verdict{outcome: rulings.TermUnread, life: failureLife, cause: unread(rulings.CauseStatus, a.answered())}
+}
+
+// ok reports whether the last response was a 2xx.
+func (a *answer) ok() bool { return a.status >= 200 && a.status <= 299 }
+
+// answered says which status the last response had.
+func (a *answer) answered() string { return "it was answered with status " + strconv.Itoa(a.status) }
+
+// unread is the Cause of a term that is unread: the word by which T70 names the
+// cause, and the words for it. The word is read back from records, so that it
+// needs no member of its own there (E17).
+func unread(word rulings.Cause, words string) string { return string(word) + ": " + words }
+
+// causeOf returns the word that begins the cause of a term that is unread.
+func causeOf(cause string) rulings.Cause {
+	word, _, _ := strings.Cut(cause, ":")
+	if strings.Contains(word, " ") {
+		return ""
+	}
+	return rulings.Cause(word)
+}
+
+// ofBody reports whether a document is unread for what the source sent, and not
+// for want of it.
+func ofBody(word rulings.Cause) bool {
+	switch word {
+	case rulings.CauseTooLarge, rulings.CauseXML, rulings.CauseNotRSL, rulings.CauseInvalid:
+		return true
+	}
+	return false
 }
 
 // causes tells each failure in our own words. Nothing in them comes from a
@@ -97,6 +160,8 @@ var causes = map[FailureKind]string{
 	FailureRedirectUnusable: "it redirects to nothing that can be asked",
 	FailureRedirectRefused:  "the edge may not follow a redirect",
 	FailureProhibited:       "the edge may not ask this host",
+	FailureRobots:           "the robots.txt of its origin does not allow it",
+	FailureRobotsUnread:     "the robots.txt of its origin could not be reached",
 	FailureShutdown:         "the edge is stopping",
 	FailureBackoff:          "the back-off of the host does not fit the budget",
 	FailurePacingStore:      "the pacing state is not available",
@@ -107,19 +172,25 @@ var causes = map[FailureKind]string{
 // redirect where it ended behind one and the reason where guard or policy
 // stopped it.
 func (a *answer) cause() string {
-	words, ok := causes[a.failure.Kind]
-	if !ok {
-		words = "the request did not succeed"
-	}
 	hop := len(a.redirects)
 	if a.failure.Kind == FailureRedirectUnusable {
 		hop++ // the one that could not be followed
 	}
+	return tell(a.failure.Kind, hop, a.barred)
+}
+
+// tell says what kind is, behind how many redirects, and for which reason. That
+// stands at the end, where barredBy finds it.
+func tell(kind FailureKind, hop int, barred rulings.Reason) string {
+	words, ok := causes[kind]
+	if !ok {
+		words = "the request did not succeed"
+	}
 	if hop > 0 {
 		words = fmt.Sprintf("%s (redirect %d)", words, hop)
 	}
-	if a.barred != "" {
-		words = fmt.Sprintf("%s (%s)", words, a.barred)
+	if barred != "" {
+		words = fmt.Sprintf("%s (%s)", words, barred)
 	}
 	return words
 }

@@ -61,7 +61,7 @@ func TestT15EveryStatusIsClassified(t *testing.T) {
 		case code/100 == 4 && code != http.StatusTooManyRequests:
 			want = rulings.TermNoRules
 		}
-		v := classify(&answer{status: code})
+		v := robotsKind.verdict(&answer{status: code})
 		if v.outcome != want || (want == rulings.TermUnreachable) != (v.cause != "") {
 			t.Errorf("%d: %+v", code, v)
 		}
@@ -71,7 +71,7 @@ func TestT15EveryStatusIsClassified(t *testing.T) {
 // A failure is never a permission, whatever status came before it.
 func TestT15AFailureIsNeverRead(t *testing.T) {
 	for kind, words := range causes {
-		v := classify(&answer{status: 200, failure: Failure{Kind: kind}})
+		v := robotsKind.verdict(&answer{status: 200, failure: Failure{Kind: kind}})
 		want := rulings.TermUnreachable
 		if kind.edge() || kind == FailureProhibited {
 			want = rulings.TermCutShort
@@ -80,10 +80,10 @@ func TestT15AFailureIsNeverRead(t *testing.T) {
 			t.Errorf("%s: %+v", kind, v)
 		}
 	}
-	if v := classify(&answer{status: 200, failure: Failure{Kind: "something new"}}); v.outcome != rulings.TermUnreachable || v.cause == "" {
+	if v := robotsKind.verdict(&answer{status: 200, failure: Failure{Kind: "something new"}}); v.outcome != rulings.TermUnreachable || v.cause == "" {
 		t.Errorf("a kind nobody knows: %+v", v)
 	}
-	if v := classify(&answer{}); v.outcome != rulings.TermUnreachable {
+	if v := robotsKind.verdict(&answer{}); v.outcome != rulings.TermUnreachable {
 		t.Errorf("no answer at all: %+v", v)
 	}
 }

@@ -35,6 +35,12 @@ const (
 	FailureRedirectRefused  FailureKind = "redirect_refused"  // the guard or the policy stopped a redirect
 )
 
+// Why a redirect of a licence's probe was not followed (T69: unread).
+const (
+	FailureRobots       FailureKind = "robots"             // the robots.txt of its origin refuses
+	FailureRobotsUnread FailureKind = "robots_unreachable" // that robots.txt is unreachable, which refuses too
+)
+
 // What the edge did to itself (T15: cut short, except FailureProhibited behind
 // a redirect).
 const (
@@ -54,6 +60,9 @@ func (k FailureKind) edge() bool {
 	}
 	return false
 }
+
+// robots reports whether k is the word of another origin's robots.txt.
+func (k FailureKind) robots() bool { return k == FailureRobots || k == FailureRobotsUnread }
 
 // A FetchError is why a Client has no response.
 type FetchError struct {

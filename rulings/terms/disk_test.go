@@ -103,7 +103,7 @@ func TestT20AnUnreadableCacheFileReadsAsEmpty(t *testing.T) {
 		{"a life beyond a day", rewrite(name, replace(`"expires_at":"2000-01-02`, `"expires_at":"2020-01-02`))},
 		{"a probe in the future", rewrite(name, replace(`2000-01-0`, `2001-01-0`))},
 		{"no time", rewrite(name, replace(`"fetched_at":"2000-01-01T`, `"fetched_at":"0001-01-01T`))},
-		{"more octets than a file has", rewrite(name, func(b []byte) []byte { return append(b, bytes.Repeat([]byte(" "), maxOriginFile)...) })},
+		{"more octets than a file has", rewrite(name, func(b []byte) []byte { return append(b, bytes.Repeat([]byte(" "), maxCacheFile)...) })},
 		{"a directory in its place", func(t *testing.T, dir string) {
 			remove(t, filepath.Join(dir, "origins", name))
 			if err := os.Mkdir(filepath.Join(dir, "origins", name), 0o755); err != nil {

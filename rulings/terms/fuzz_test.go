@@ -24,7 +24,7 @@ func originSeeds(f *testing.F) [][]byte {
 	missed := &visit{Outcome: rulings.TermUnreachable, Status: 503, Cause: "status", FetchedAt: at.Add(time.Hour), ExpiresAt: at.Add(time.Hour + failureLife)}
 	var seeds [][]byte
 	for _, l := range []ledger{{answered: read}, {answered: none}, {missed: missed}, {read, missed}, {none, missed}} {
-		data, err := formatOrigin(fuzzOrigin, l)
+		data, err := robotsKind.formatFile(place{origin: fuzzOrigin}, l)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -36,31 +36,31 @@ func originSeeds(f *testing.F) [][]byte {
 // Whatever is read can be written and read again to the same end.
 func FuzzParseOrigin(f *testing.F) {
 	for _, seed := range originSeeds(f) {
-		if l, err := parseOrigin(seed, fuzzOrigin); err != nil || l.last() == nil {
+		if l, err := robotsKind.parseFile(seed, place{origin: fuzzOrigin}); err != nil || l.last() == nil {
 			f.Fatalf("a seed is not read: %v\n%s", err, seed)
 		}
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := parseOrigin(data, fuzzOrigin)
+		l, err := robotsKind.parseFile(data, place{origin: fuzzOrigin})
 		if err != nil {
 			return
 		}
 		if l.last() == nil || l.missed != nil && l.answered != nil && l.answered.Outcome == rulings.TermUnreachable {
 			t.Fatalf("read as %+v", l)
 		}
-		once, err := formatOrigin(fuzzOrigin, l)
+		once, err := robotsKind.formatFile(place{origin: fuzzOrigin}, l)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		l2, err := parseOrigin(once, fuzzOrigin)
+		l2, err := robotsKind.parseFile(once, place{origin: fuzzOrigin})
 		if err != nil {
 			t.Fatalf("what was written is not read: %v\n%s", err, once)
 		}
-		if twice, err := formatOrigin(fuzzOrigin, l2); err != nil || !bytes.Equal(once, twice) || !l.same(l2) {
+		if twice, err := robotsKind.formatFile(place{origin: fuzzOrigin}, l2); err != nil || !bytes.Equal(once, twice) || !l.same(l2) {
 			t.Fatalf("%v\n%s\n%s", err, once, twice)
 		}
-		if len(once) > maxOriginFile {
+		if len(once) > maxCacheFile {
 			t.Fatalf("%d octets of file would not be read again", len(once))
 		}
 	})

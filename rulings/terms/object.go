@@ -26,11 +26,14 @@ var ErrDamaged = errors.New("damaged term object")
 
 // PutObject keeps body under its digest. When it returns without an error the
 // object is on disk, and a record may name it (E5, T117). An object is written
-// once; only one that is damaged is replaced. The policy's canonical form is
-// kept as an object too. PutObject may be called concurrently, in any number of
-// processes.
+// once; only one that is damaged is replaced, unless this book has put it there
+// itself of late (see recent). The policy's canonical form is kept as an object
+// too. PutObject may be called concurrently, in any number of processes.
 func (b *Book) PutObject(body []byte) (rulings.Digest, error) {
 	d := rulings.Digest(sha256.Sum256(body))
+	if b.objects.has(d) {
+		return d, nil
+	}
 	path := b.objectPath(d)
 	err := durable.WriteNew(path, body, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -42,6 +45,7 @@ func (b *Book) PutObject(body []byte) (rulings.Digest, error) {
 	if err != nil {
 		return rulings.Digest{}, fmt.Errorf("keeping a term object: %w", err)
 	}
+	b.objects.add(d)
 	return d, nil
 }
 
@@ -58,11 +62,12 @@ func sameObject(path string, body []byte) error {
 // there are none, and ErrDamaged when they are not the ones that were kept.
 func (b *Book) Object(d rulings.Digest) ([]byte, error) {
 	body, err := readRegular(b.objectPath(d), maxObject)
-	if err != nil {
-		return nil, fmt.Errorf("reading a term object: %w", err)
+	if err == nil && sha256.Sum256(body) != d {
+		err = fmt.Errorf("%w: %s", ErrDamaged, d)
 	}
-	if sha256.Sum256(body) != d {
-		return nil, fmt.Errorf("reading a term object: %w: %s", ErrDamaged, d)
+	if err != nil {
+		b.objects.forget(d) // the next who has the octets writes them
+		return nil, fmt.Errorf("reading a term object: %w", err)
 	}
 	return body, nil
 }

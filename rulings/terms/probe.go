@@ -31,7 +31,7 @@ type Probe struct {
 	URL         string
 	RequestedAt time.Time
 	Status      int      // of the last response; 0 when there was none
-	FinalURL    string   // of the last request; empty when it is URL
+	FinalURL    string   // of the last request, or of the redirect that was not followed; empty when it is URL
 	Redirects   []string // URLs of the hops after the first
 	Object      rulings.Digest
 	Bytes       int64     // of the body behind its content coding, as kept; -1 when no body was read
@@ -43,7 +43,10 @@ type Probe struct {
 
 // fetch asks for the URL first and follows its redirects until there is an
 // answer to judge. It never errs: faults are part of the answer.
-func (b *Book) fetch(ctx context.Context, first string) *answer {
+//
+// Pass rules the target of each redirect before it is asked for; nil lets all
+// pass. The time that takes is part of the probe's.
+func (b *Book) fetch(ctx context.Context, first string, pass *passage) *answer {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stop := context.AfterFunc(b.closing, func() { end(errClosed) })
@@ -53,7 +56,9 @@ func (b *Book) fetch(ctx context.Context, first string) *answer {
 
 	a := &answer{url: first, asked: b.now()}
 	for next := first; next != ""; {
-		next = b.hop(ctx, a, next)
+		if next = b.hop(ctx, a, next); next != "" && pass != nil {
+			next = a.heed(pass.gate(ctx, next), next)
+		}
 	}
 	// The 5 minutes and 24 hours count from here (T124).
 	a.ended = b.now()
@@ -106,18 +111,32 @@ func (a *answer) fail(err error) {
 	if a.barred != "" && !a.failure.Kind.edge() {
 		a.failure.Kind = FailureProhibited
 	}
+	a.ownDoing()
+}
+
+// ownDoing lays it on the origin when it leads to where the edge may not go: it
+// chose the target.
+func (a *answer) ownDoing() {
 	if a.failure.Kind == FailureProhibited && len(a.redirects) > 0 {
-		// The origin chose the target, so that it cannot be read is its own
-		// doing, not the edge's.
 		a.failure.Kind = FailureRedirectRefused
 	}
+}
+
+// heed returns next, the target of a redirect, if g lets it be asked for, else "".
+func (a *answer) heed(g gate, next string) string {
+	if g.open() {
+		return next
+	}
+	a.failure, a.barred, a.until = Failure{g.failure, g.why}, g.barred, g.until
+	a.ownDoing()
+	return ""
 }
 
 // blame puts a failure down to the end of the probe's time or of the edge where
 // that was the cause: both break off whatever is going on.
 func (a *answer) blame(ctx context.Context) {
 	switch cause := context.Cause(ctx); {
-	case a.failure.Kind == FailureRedirectLimit, a.failure.Kind == FailureRedirectUnusable, a.failure.Kind.edge():
+	case a.failure.Kind == FailureRedirectLimit, a.failure.Kind == FailureRedirectUnusable, a.failure.Kind.edge(), a.failure.Kind.robots():
 	case errors.Is(cause, errClosed):
 		a.failure.Kind = FailureShutdown
 	case errors.Is(cause, context.DeadlineExceeded):
@@ -153,26 +172,37 @@ func (a *answer) redirect(from string, h http.Header) string {
 }
 
 // redirectTarget resolves the Location of a redirect (RFC 9110, section 10.2.2).
-// Usable is a target over http or https with a host that has a key, without
-// userinfo, which would reach logs. Its host is written as that key.
+// It is false where that leads to nothing that can be asked.
 func redirectTarget(from, location string) (string, bool) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {
 		return "", false
 	}
 	u, err := base.Parse(location)
-	if err != nil || u.User != nil || u.Opaque != "" {
+	if err != nil {
 		return "", false
+	}
+	target, _, ok := askable(u)
+	return target, ok
+}
+
+// askable returns u as it is asked for: over http or https, with a host that has
+// a key and is written as that, without fragment and without userinfo, which
+// would reach logs. It is false for a URL that cannot be asked for like this. U
+// is changed.
+func askable(u *url.URL) (target string, origin hostkey.Origin, ok bool) {
+	if u.User != nil || u.Opaque != "" {
+		return "", hostkey.Origin{}, false
 	}
 	origin, err := hostkey.ParseOrigin(u.Scheme, u.Host)
 	if err != nil {
-		return "", false
+		return "", hostkey.Origin{}, false
 	}
 	u.Host = strings.TrimPrefix(origin.String(), origin.Scheme+"://")
 	u.RawQuery = escapeQuery(u.RawQuery)
 	u.Fragment, u.RawFragment = "", ""
-	target := u.String()
-	return target, len(target) <= maxURL
+	target = u.String()
+	return target, origin, len(target) <= maxURL
 }
 
 // escapeQuery writes as %XX what cannot stand in a request line. net/url leaves

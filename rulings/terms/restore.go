@@ -11,7 +11,8 @@ import (
 // ErrNotKept is the error of Restore for terms whose octets were not kept.
 var ErrNotKept = errors.New("the octets of the term were not kept")
 
-// NeedsObject reports whether the octets of t's object rule.
+// NeedsObject reports whether the octets of t's object rule. Those of a document
+// that is unread do not: that it is, and why, is part of t.
 func NeedsObject(t rulings.Term) bool {
 	return t.Outcome == rulings.TermRead || t.Cache == rulings.CacheHeld && t.Object != (rulings.Digest{})
 }
@@ -36,8 +37,33 @@ func Restore(t rulings.Term, site *rulings.Site) (rulings.RobotsTerms, error) {
 	return rulings.RobotsTerms{}, ErrNotKept
 }
 
-// Exempt reports whether a request for target is never ruled by robots.txt
-// (T11).
+// RestoreLicence is Restore for a recorded licence of a page on the origin page;
+// licence is its parsed object.
+func RestoreLicence(t rulings.Term, page hostkey.Origin, licence *rulings.Licence) (rulings.LicenceTerms, error) {
+	f := found{Term: t, barred: barredBy(t)}
+	if NeedsObject(t) {
+		if licence == nil {
+			return rulings.LicenceTerms{}, ErrNotKept
+		}
+		f.licence = licence
+	}
+	return f.licenceTerms(rulings.Need{Kind: t.Kind, URL: t.URL, Mechanism: t.Mechanism}, page), nil
+}
+
+// RestoreTDM is Restore for a recorded tdmrep.json; file is its parsed object.
+func RestoreTDM(t rulings.Term, file *rulings.TDMFile) (rulings.TDMTerms, error) {
+	f := found{Term: t}
+	if NeedsObject(t) {
+		if file == nil {
+			return rulings.TDMTerms{}, ErrNotKept
+		}
+		f.tdm = file
+	}
+	return f.tdmTerms(), nil
+}
+
+// Exempt reports whether a request for target is never ruled by the terms of its
+// origin, and asks for none (T11).
 func Exempt(origin hostkey.Origin, target string) bool { return (*Book)(nil).Exempt(origin, target) }
 
 // barredBy reads back why the edge was kept from asking: the reason stands at

@@ -45,10 +45,10 @@ func TestE82TermsAreRestoredFromTheirRecord(t *testing.T) {
 
 // The reason is read back from the very words that classify writes.
 func TestE82WhyAProbeWasBarredIsReadBack(t *testing.T) {
-	v := classify(&answer{failure: Failure{Kind: FailureProhibited}, barred: rulings.PrivateAddress})
-	recorded := v.cutShort(nil, "https://a.test/robots.txt")
+	v := robotsKind.verdict(&answer{failure: Failure{Kind: FailureProhibited}, barred: rulings.PrivateAddress})
+	recorded := robotsKind.cutShort(nil, "https://a.test/robots.txt", v)
 	got, err := Restore(recorded.Term, nil)
-	if err != nil || got.Barred != recorded.Barred || got.Barred == "" {
-		t.Errorf("barred by %q (%v), want %q", got.Barred, err, recorded.Barred)
+	if err != nil || got.Barred != recorded.barred || got.Barred == "" {
+		t.Errorf("barred by %q (%v), want %q", got.Barred, err, recorded.barred)
 	}
 }

@@ -6,7 +6,7 @@ import "sync"
 // not written, which costs a repeated probe (T20).
 const maxUnsaved = 4096
 
-// A saver writes origins' files behind the crossings' backs, one at a time (T122).
+// A saver writes files of the cache behind the crossings' backs, one at a time (T122).
 type saver struct {
 	save func(e *entry, k *known)
 	done chan struct{} // closed when the goroutine has ended

@@ -54,7 +54,7 @@ func TestT122T123ANeighboursFailureDoesNotReplaceALiveAnswer(t *testing.T) {
 			t.Errorf("the first to end: %+v", got.Term)
 		}
 		synctest.Wait()
-		replaced := watch(t, a.originPath(o))
+		replaced := watch(t, a.robots.path(place{origin: o}))
 		if got := <-done; got.Outcome != rulings.TermUnreachable {
 			t.Errorf("the second to end: %+v", got.Term)
 		}
@@ -212,14 +212,14 @@ type watcher struct {
 // has changed since.
 func (w *watcher) look() bool {
 	w.t.Helper()
-	data, err := readRegular(w.book.originPath(w.o), maxOriginFile)
+	data, err := readRegular(w.book.robots.path(place{origin: w.o}), maxCacheFile)
 	if os.IsNotExist(err) && w.last.last() == nil {
 		return false
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	l, err := parseOrigin(data, w.o)
+	l, err := robotsKind.parseFile(data, place{origin: w.o})
 	if err != nil {
 		w.t.Fatalf("%v:\n%s", err, data)
 	}

@@ -1,0 +1,133 @@
+package terms
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/robots"
+)
+
+// A passage rules the edge's own requests for the licences of one page: what lies
+// on another origin than the page is asked for only if that origin's robots.txt
+// allows it to our tokens (T69).
+type passage struct {
+	book   *Book
+	page   hostkey.Origin
+	tokens []string
+	policy *rulings.Policy // nil: no host is a service
+	held   bool            // nobody is asked for a robots.txt
+
+	// A passage serves the crossing it was made for and the look-ups that this
+	// began, which may outlive it.
+	mu     sync.Mutex               // guards robots
+	robots map[hostkey.Origin]found // as first met: what is in force when the request arrived (T18)
+}
+
+// A gate is whether a URL may be asked for. Its zero value is open.
+type gate struct {
+	failure FailureKind    // why not: a robots.txt that refuses, or why it was not asked for
+	barred  rulings.Reason // and the reason of its own that the latter has
+	why     string         // in our own words, for the record
+	until   time.Time      // end of the copy that refuses
+	unheld  bool           // only asking would tell
+}
+
+func (g gate) open() bool { return g.failure == "" }
+
+// gate rules target, a URL as askable returns it. It waits for a robots.txt that
+// has to be asked for, or for ctx.
+func (p *passage) gate(ctx context.Context, target string) gate {
+	u, err := url.Parse(target)
+	if err != nil {
+		return gate{failure: FailureInternal, why: "a URL that cannot be read"}
+	}
+	o, err := hostkey.ParseOrigin(u.Scheme, u.Host)
+	switch path := u.RequestURI(); {
+	case err != nil:
+		return gate{failure: FailureInternal, why: "a URL without an origin"}
+	case o == p.page, Exempt(o, path):
+		return gate{} // the file that could refuse is the one that named it
+	case p.policy != nil && !p.policy.Reachable(o):
+		return gate{failure: FailureProhibited, barred: rulings.PrivateAddress, why: tell(FailureProhibited, 0, rulings.PrivateAddress)}
+	case p.policy != nil && p.policy.Class(o.Host) == rulings.Service:
+		return gate{} // a service has no terms (T1)
+	default:
+		return p.access(ctx, o, path)
+	}
+}
+
+// access rules path by the robots.txt of o.
+func (p *passage) access(ctx context.Context, o hostkey.Origin, path string) gate {
+	f, ok := p.robotsOf(ctx, o)
+	switch {
+	case !ok:
+		return gate{failure: FailureInternal, unheld: true}
+	case f.site != nil:
+		a := f.site.Select(p.tokens, "").Access(robots.NewPage(path))
+		if !a.OverLimit && a.Refused == nil {
+			return gate{}
+		}
+		return gate{failure: FailureRobots, until: f.ExpiresAt}
+	case f.Outcome == rulings.TermUnreachable:
+		// Nothing may be fetched there (RFC 9309, section 2.3.1.4).
+		return gate{failure: FailureRobotsUnread, why: f.Cause, until: f.ExpiresAt}
+	}
+	return gate{failure: cmp.Or(f.failure, FailureInternal), barred: f.barred, why: f.Cause}
+}
+
+// robotsOf returns the robots.txt of o. It is false when nobody may be asked and
+// nothing is held.
+func (p *passage) robotsOf(ctx context.Context, o hostkey.Origin) (found, bool) {
+	p.mu.Lock()
+	f, ok := p.robots[o]
+	p.mu.Unlock()
+	if ok {
+		return f, true
+	}
+	if p.held {
+		if f, ok = p.book.robots.held(place{origin: o}); !ok {
+			return found{}, false
+		}
+	} else {
+		f = p.book.robots.get(ctx, place{origin: o}, errand{})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.robots == nil {
+		p.robots = make(map[hostkey.Origin]found)
+	}
+	p.robots[o] = f
+	return f, true
+}
+
+// chain rules the redirects by which f was reached. A licence that is held was
+// perhaps asked for on account of another page, by other tokens or before the
+// file changed: what may not be asked for may not be used either. It returns
+// the gate that is shut and its position from 1.
+func (p *passage) chain(ctx context.Context, f *found) (gate, int) {
+	for i, target := range f.redirects {
+		g := p.gate(ctx, target)
+		if !g.open() && g.failure != FailureProhibited { // which keeps from asking, and nobody asks
+			return g, i + 1
+		}
+	}
+	return gate{}, 0
+}
+
+// term is what becomes of a licence at url, or behind its redirect hop, that g
+// keeps from being asked for.
+func (g gate) term(url string, hop int) found {
+	t := rulings.Term{Kind: rulings.TermLicence, URL: url, Cache: rulings.CacheFetched}
+	if g.failure.robots() {
+		t.Outcome, t.ExpiresAt = rulings.TermUnread, g.until
+		t.Cause = unread(rulings.CauseRobots, tell(g.failure, hop, ""))
+		return found{Term: t}
+	}
+	t.Outcome, t.Cause = rulings.TermCutShort, "the robots.txt of its origin was not asked for: "+g.why
+	return found{Term: t, failure: g.failure, barred: g.barred}
+}

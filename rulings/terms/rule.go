@@ -1,0 +1,169 @@
+package terms
+
+import (
+	"context"
+	"slices"
+
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/robots"
+)
+
+// maxRounds bounds the look-ups of one ruling. Each round answers all that one
+// stage needs, and there are fewer stages.
+const maxRounds = 16
+
+// lookedUp are the kinds that a book can look up, in the order in which they are
+// asked for (T8).
+var lookedUp = []rulings.TermKind{rulings.TermRobots, rulings.TermLicence, rulings.TermTDM}
+
+// Rule decides req, and the answer to it where known has one, and looks up what
+// the decision needs, stage by stage: what a stage behind a refusal would need is
+// never asked for (T8). What it looked up it adds to known; what known has already
+// is not looked up again. A host that has no terms to be ruled is not asked.
+//
+// A ruling that still needs something needs what no book has: the head of an HTML
+// page. Rule waits for look-ups until ctx ends; req, known and policy are the
+// caller's own.
+func (b *Book) Rule(ctx context.Context, req rulings.Request, known *rulings.Terms, policy *rulings.Policy) rulings.Ruling {
+	q := b.inquiry(req, known, policy, false)
+	return q.rule(ctx)
+}
+
+// RuleHeld is Rule, but asks nobody. Missing are the terms that would have to be
+// asked for; the ruling is undecided when there are any.
+func (b *Book) RuleHeld(req rulings.Request, known *rulings.Terms, policy *rulings.Policy) (ruling rulings.Ruling, missing []rulings.Need) {
+	q := b.inquiry(req, known, policy, true)
+	ruling = q.rule(context.Background()) // nothing is waited for
+	return ruling, q.missing
+}
+
+// An inquiry is one ruling on its way.
+type inquiry struct {
+	book    *Book
+	req     rulings.Request
+	known   *rulings.Terms
+	policy  *rulings.Policy
+	pass    *passage
+	missing []rulings.Need // what only asking would tell
+}
+
+func (b *Book) inquiry(req rulings.Request, known *rulings.Terms, policy *rulings.Policy, held bool) *inquiry {
+	pass := &passage{book: b, page: req.Origin, policy: policy, held: held}
+	if policy != nil {
+		pass.tokens = policy.Identity.Tokens
+	}
+	if req.Page == nil {
+		req.Page = robots.NewPage(req.Target) // once for all rounds
+	}
+	return &inquiry{book: b, req: req, known: known, policy: policy, pass: pass}
+}
+
+func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
+	q.first(ctx)
+	for range maxRounds {
+		if len(q.missing) > 0 {
+			return rulings.Ruling{Needs: q.missing}
+		}
+		r := rulings.Decide(q.req, *q.known, q.policy)
+		needs := stage(r.Needs)
+		if len(needs) == 0 {
+			return r
+		}
+		for _, n := range needs {
+			if !q.lookUp(ctx, n) {
+				return rulings.CouldNotDecide("the " + string(n.Kind) + " that was looked up is still needed")
+			}
+		}
+	}
+	return rulings.CouldNotDecide("look-ups without end")
+}
+
+// stage returns those of needs that are looked up first: a kind behind them may
+// turn out not to be needed.
+func stage(needs []rulings.Need) []rulings.Need {
+	for _, kind := range lookedUp {
+		of := slices.DeleteFunc(slices.Clone(needs), func(n rulings.Need) bool { return n.Kind != kind })
+		if len(of) > 0 {
+			return of
+		}
+	}
+	return nil
+}
+
+// first looks robots.txt up, which nearly every request needs. Of a host that has
+// no terms, that may not be asked, or of a request that is refused without, it is
+// not asked for.
+func (q *inquiry) first(ctx context.Context) {
+	switch {
+	case q.policy == nil, q.policy.Class(q.req.Origin.Host) != rulings.Source, !q.policy.Reachable(q.req.Origin):
+	case q.book.Exempt(q.req.Origin, q.req.Target):
+		q.known.Robots.Exempt = true
+	default:
+		q.lookUp(ctx, rulings.Need{Kind: rulings.TermRobots})
+	}
+}
+
+// lookUp adds what n names to what is known, or to what is missing. It is false
+// when it is known already, which cannot have changed.
+func (q *inquiry) lookUp(ctx context.Context, n rulings.Need) bool {
+	switch n.Kind {
+	case rulings.TermRobots:
+		return q.lookUpRobots(ctx)
+	case rulings.TermLicence:
+		return q.lookUpLicence(ctx, n)
+	}
+	return q.lookUpTDM(ctx)
+}
+
+func (q *inquiry) lookUpRobots(ctx context.Context) bool {
+	if q.known.Robots.Outcome != "" {
+		return false
+	}
+	if !q.pass.held {
+		q.known.Robots = q.book.Robots(ctx, q.req.Origin)
+		return true
+	}
+	t, ok := q.book.HeldRobots(q.req.Origin)
+	if ok {
+		q.known.Robots = t
+		return true
+	}
+	q.missing = append(q.missing, rulings.Need{Kind: rulings.TermRobots})
+	return true
+}
+
+func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need) bool {
+	if slices.ContainsFunc(q.known.Licences, func(t rulings.LicenceTerms) bool { return t.URL == n.URL }) {
+		return false
+	}
+	t, ok := rulings.LicenceTerms{}, true
+	if q.pass.held {
+		t, ok = q.book.heldLicence(n, q.pass)
+	} else {
+		t = q.book.licence(ctx, n, q.pass, false)
+	}
+	if ok {
+		q.known.Licences = append(q.known.Licences, t)
+	} else {
+		q.missing = append(q.missing, n)
+	}
+	return true
+}
+
+func (q *inquiry) lookUpTDM(ctx context.Context) bool {
+	if q.known.TDM != nil {
+		return false
+	}
+	t, ok := rulings.TDMTerms{}, true
+	if q.pass.held {
+		t, ok = q.book.HeldTDM(q.req.Origin)
+	} else {
+		t = q.book.TDM(ctx, q.req.Origin)
+	}
+	if ok {
+		q.known.TDM = &t
+	} else {
+		q.missing = append(q.missing, rulings.Need{Kind: rulings.TermTDM})
+	}
+	return true
+}
