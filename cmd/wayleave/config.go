@@ -41,7 +41,7 @@ type config struct {
 	secretPaths  []string
 
 	policyFile rulings.PolicyFile
-	policyAt   map[string]position // where each key and item of the policy was written
+	policyAt   map[string]position // where each key of the policy was written, each item and each member of one
 
 	// policy is the effective policy. It is nil when the section policy does not
 	// load; then policyFaults says why, and the edge refuses everything (O3).
@@ -92,6 +92,8 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { return setSecretNames(&c.secretNames, v) }},
 	{"evidence.secret_paths", formList, "", "host/path patterns whose segments marked * are replaced in recorded URLs",
 		func(c *config, v []string) error { return setSecretPaths(&c.secretPaths, v) }},
+	{"policy.purposes", formList, "ai-input", "what agents do with pages, so what terms are ruled for: of ai-input, ai-train, ai-index, search",
+		func(c *config, v []string) error { c.policyFile.Purposes = v; return nil }},
 	{"policy.allow_private", formList, "", "hosts and CIDR prefixes that may be reached though they are not public",
 		func(c *config, v []string) error { c.policyFile.AllowPrivate = v; return nil }},
 	{"policy.services", formHosts, "", "hosts that are not sources: no source terms are ruled for them",
@@ -104,6 +106,18 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { c.policyFile.Identity.UserAgent = v[0]; return nil }},
 	{"policy.identity.contact", formText, "", "URL or mail address added to the edge's part of User-Agent",
 		func(c *config, v []string) error { c.policyFile.Identity.Contact = v[0]; return nil }},
+	{"policy.spend", formRecords, "", "who may send fields that spend, and where: mappings {user, hosts}, in the environment as a JSON array",
+		func(c *config, v []string) error { return setRecords(&c.policyFile.Spend, v) }},
+	{"policy.terms.user_classes", formList, "", "what the operator is, as licences call it, such as commercial",
+		func(c *config, v []string) error { c.policyFile.Terms.UserClasses = v; return nil }},
+	{"policy.terms.country", formText, "", "where the operator is, in two capitals such as DE",
+		func(c *config, v []string) error { c.policyFile.Terms.Country = v[0]; return nil }},
+	{"policy.terms.reporting", formRecords, "", "reporting that the operator does: mappings {profile, hosts}, in the environment as a JSON array",
+		func(c *config, v []string) error { return setRecords(&c.policyFile.Terms.Reporting, v) }},
+	{"policy.terms.agreements", formRecords, "", "agreements with hosts: mappings {host, reference, reporting}, in the environment as a JSON array",
+		func(c *config, v []string) error { return setRecords(&c.policyFile.Terms.Agreements, v) }},
+	{"policy.terms.tdm_binds_ai_input", formBool, "false", "let a TDM reservation refuse ai-input, too",
+		func(c *config, v []string) error { return setBool(&c.policyFile.Terms.TDMBindsAIInput, v[0]) }},
 }
 
 // findKey returns the key with the given name, nil when there is none.
@@ -135,11 +149,11 @@ func (k *configKey) variable() string {
 	return "WAYLEAVE_" + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
 }
 
-// list reports whether k takes more than one value, parted by commas in the
-// environment.
+// list reports whether k takes more than one value. In the environment they are
+// parted by commas, but mappings are a JSON array.
 func (k *configKey) list() bool {
 	switch k.form {
-	case formList, formPorts, formHosts, formOneOrMany:
+	case formList, formPorts, formHosts, formOneOrMany, formRecords:
 		return true
 	}
 	return false

@@ -253,7 +253,7 @@ policy:
   services: [api.example, {host: git.example}]
   tunnels: [git.example]
   identity: {product_token: [one, two], user_agent: keep, contact: "mailto:a@example.org"}
-`
+` + termsText
 	file := filepath.Join(dir, "c.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -265,10 +265,9 @@ policy:
 	if c.policy == nil {
 		t.Fatal(c.policyFaults)
 	}
-	want := rulings.PolicyFile{
-		AllowPrivate: []string{"127.0.0.0/8"}, Services: []string{"api.example", "git.example"}, Tunnels: []string{"git.example"},
-		Identity: rulings.IdentityFile{ProductToken: []string{"one", "two"}, UserAgent: "keep", Contact: "mailto:a@example.org"},
-	}
+	want := termsFile
+	want.AllowPrivate, want.Services, want.Tunnels = []string{"127.0.0.0/8"}, []string{"api.example", "git.example"}, []string{"git.example"}
+	want.Identity = rulings.IdentityFile{ProductToken: []string{"one", "two"}, UserAgent: "keep", Contact: "mailto:a@example.org"}
 	if diff := cmp.Diff(want, c.policyFile); diff != "" {
 		t.Error(diff)
 	}
@@ -371,6 +370,8 @@ func FuzzParseConfig(f *testing.F) {
 		"", "listen: 127.0.0.1:3128\n", "policy:\n  services: [a.example, {host: b.example}]\n",
 		"admin: &a {listen: \":1\", admin: *a}\n", "connect_ports: [443, \"1-2\"]\n---\n", "a: *b\n", "\xff: {", "<<: {auth: open}\n",
 		"? [a, b]\n: c\n", "policy: !!binary aGk=\n", "auth: |\n  open\n", "- - - -\n", "data: !x y\n",
+		"policy:" + termsText, "policy: {spend: &a [{user: x, hosts: *a}, *a]}\n", "policy: {spend: [{user: &u x, user: *u, <<: y, [h]: z}]}\n",
+		"policy: {purposes: [], terms: {country: de, reporting: [{profile: x}], agreements: [{host: \"\", reference: ~}]}}\n",
 	}
 	if len(seeds) == 0 {
 		f.Fatal("no seeds")

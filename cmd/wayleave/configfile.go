@@ -26,8 +26,9 @@ type setting struct {
 
 // An item is one value of a setting and where it stands.
 type item struct {
-	text string
-	at   position
+	text   string
+	at     position
+	within map[string]position // of a mapping, where each value in it stands, by its path such as ".hosts[1]"
 }
 
 // parseConfig reads the text of a configuration file strictly (A20, O2): it
@@ -49,6 +50,7 @@ type fileReader struct {
 	name     string
 	seen     map[string]int // line of each key met so far
 	settings []setting
+	records  int // met so far of what maxRecords bounds
 	faults   faults
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -17,6 +18,15 @@ var wants = map[form]string{
 	formPorts:     `wants a list of ports and ranges, such as [443, "9000-9999"]`,
 	formHosts:     "wants a list of hosts, such as [api.example, {host: git.example}]",
 	formOneOrMany: "wants text, or a list of it",
+	formRecords:   "wants a list of mappings",
+}
+
+// wants says in words how the value of k is written.
+func (k *configKey) wants() string {
+	if k.form == formRecords {
+		return wants[k.form] + " {" + strings.Join(memberNames(recordMembers[k.name]), ", ") + "}"
+	}
+	return wants[k.form]
 }
 
 // scalar reads a value that is not written as a list.
@@ -26,10 +36,10 @@ func (r *fileReader) scalar(key *configKey, v *yaml.Node, line int) (item, bool)
 		tag = "!!bool"
 	}
 	if key.list() && key.form != formOneOrMany || v.Kind != yaml.ScalarNode || v.ShortTag() != tag {
-		r.fault(line, key.name, "%s, not %s", wants[key.form], describe(v))
+		r.fault(line, key.name, "%s, not %s", key.wants(), describe(v))
 		return item{}, false
 	}
-	it := item{v.Value, position{r.name, line}}
+	it := item{text: v.Value, at: position{r.name, line}}
 	if key.form == formPath && v.Value != "" && !filepath.IsAbs(v.Value) {
 		it.text = filepath.Join(filepath.Dir(r.name), v.Value)
 	}
@@ -38,43 +48,27 @@ func (r *fileReader) scalar(key *configKey, v *yaml.Node, line int) (item, bool)
 
 // item reads one item of a list.
 func (r *fileReader) item(key *configKey, v *yaml.Node, path string) (item, bool) {
-	at := position{r.name, v.Line}
-	if key.form == formHosts && v.Kind == yaml.MappingNode {
+	switch {
+	case key.form == formRecords:
+		return r.recordItem(key, v, path)
+	case key.form == formHosts && v.Kind == yaml.MappingNode:
 		return r.host(v, path)
 	}
 	tag := v.ShortTag()
 	if v.Kind != yaml.ScalarNode || tag != "!!str" && !(key.form == formPorts && tag == "!!int") {
-		r.fault(v.Line, path, "%s; this is %s", wants[key.form], describe(v))
+		r.fault(v.Line, path, "%s; this is %s", key.wants(), describe(v))
 		return item{}, false
 	}
-	return item{v.Value, at}, true
+	return item{text: v.Value, at: position{r.name, v.Line}}, true
 }
 
 // host reads a service written as a mapping.
 func (r *fileReader) host(v *yaml.Node, path string) (item, bool) {
-	var host *yaml.Node
-	ok := true
-	for i := 0; i+1 < len(v.Content); i += 2 {
-		k, child := v.Content[i], resolve(v.Content[i+1])
-		switch {
-		case k.Value != "host":
-			r.fault(k.Line, path+"."+k.Value, "%s", unknownKey(k.Value, []string{"host"}))
-			ok = false
-		case host != nil:
-			r.fault(k.Line, path+".host", "given twice")
-			ok = false
-		case child.Kind != yaml.ScalarNode || child.ShortTag() != "!!str":
-			r.fault(k.Line, path+".host", "wants text, not %s", describe(child))
-			host, ok = child, false
-		default:
-			host = child
-		}
-	}
-	if host == nil {
-		r.fault(v.Line, path+".host", "is missing; a service is named by its host")
+	rec, ok := r.record(v, path, serviceMembers)
+	if !ok {
 		return item{}, false
 	}
-	return item{host.Value, position{r.name, host.Line}}, ok
+	return item{text: rec.values["host"].(string), at: rec.at[".host"]}, true
 }
 
 // describe says what a node is, in the words of somebody who writes YAML.

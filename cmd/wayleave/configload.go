@@ -26,12 +26,12 @@ type source struct {
 // configuration then holds no policy and says why (O3).
 func (s source) load() (*config, error) {
 	c := newConfig(s.file)
-	all := c.apply(s.defaults())
-	fromFile, found := s.fileSettings()
-	all = append(all, found...)
-	all = append(all, c.apply(fromFile)...)
-	all = append(all, c.apply(s.envSettings())...)
-	all = append(all, c.apply(s.flagSettings())...)
+	var all faults
+	for _, read := range []func() ([]setting, faults){s.defaults, s.fileSettings, s.envSettings, s.flagSettings} {
+		settings, found := read()
+		all = append(all, found...)
+		all = append(all, c.apply(settings)...)
+	}
 	all = append(all, c.checkPolicy()...)
 	all.sort()
 	policy, rest := all.split()
@@ -69,55 +69,61 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (s source) defaults() []setting {
-	var out []setting
-	for i := range configKeys {
-		k := &configKeys[i]
+func (s source) defaults() ([]setting, faults) {
+	return layer(func(k *configKey) (string, position, bool) {
 		def := k.def
 		if k.name == "data" {
 			def = defaultData(s.getenv)
 		}
-		if def != "" {
-			out = append(out, k.written(def, position{source: "default"}))
-		}
-	}
-	return out
+		return def, position{source: "default"}, def != ""
+	})
 }
 
-func (s source) envSettings() []setting {
-	var out []setting
+func (s source) envSettings() ([]setting, faults) {
+	return layer(func(k *configKey) (string, position, bool) {
+		v := s.getenv(k.variable())
+		return v, position{source: k.variable()}, v != ""
+	})
+}
+
+func (s source) flagSettings() ([]setting, faults) {
+	return layer(func(k *configKey) (string, position, bool) {
+		v, given := s.flags[k.name]
+		return v, position{source: "command line"}, given
+	})
+}
+
+// layer makes settings of the keys that get has a value for, with the place
+// where it was written.
+func layer(get func(*configKey) (value string, at position, given bool)) ([]setting, faults) {
+	var settings []setting
+	var found faults
 	for i := range configKeys {
 		k := &configKeys[i]
-		if v := s.getenv(k.variable()); v != "" {
-			out = append(out, k.written(v, position{source: k.variable()}))
+		if v, at, given := get(k); given {
+			made, wrong := k.written(v, at)
+			settings, found = append(settings, made...), append(found, wrong...)
 		}
 	}
-	return out
+	return settings, found
 }
 
-func (s source) flagSettings() []setting {
-	var out []setting
-	for i := range configKeys {
-		k := &configKeys[i]
-		if v, given := s.flags[k.name]; given {
-			out = append(out, k.written(v, position{source: "command line"}))
-		}
+// written makes the setting of a value in the environment's form: a list is
+// parted by commas, and blanks round them do not count. Only a list of mappings,
+// which is JSON, can have a fault of form.
+func (k *configKey) written(v string, at position) ([]setting, faults) {
+	if k.form == formRecords {
+		return k.writtenRecords(v, at)
 	}
-	return out
-}
-
-// written makes a setting of a value in the environment's form: a list is
-// parted by commas, and blanks round them do not count.
-func (k *configKey) written(v string, at position) setting {
 	s := setting{key: k, at: at}
 	if !k.list() {
-		s.items = []item{{v, at}}
-		return s
+		s.items = []item{{text: v, at: at}}
+		return []setting{s}, nil
 	}
 	for part := range strings.SplitSeq(v, ",") {
-		s.items = append(s.items, item{strings.TrimSpace(part), at})
+		s.items = append(s.items, item{text: strings.TrimSpace(part), at: at})
 	}
-	return s
+	return []setting{s}, nil
 }
 
 // defaultData is the data directory where none is named: the XDG base directory
@@ -165,7 +171,7 @@ func each(err error) []error {
 }
 
 // remember keeps what was written for a key, and of a policy key where each item
-// stands, in place of what an earlier layer had.
+// and each value in it stands, in place of what an earlier layer had.
 func (c *config) remember(s setting, values []string) {
 	c.written[s.key.name] = values
 	if !inPolicy(s.key.name) {
@@ -179,7 +185,11 @@ func (c *config) remember(s setting, values []string) {
 		if s.lone {
 			break // known by the key alone
 		}
-		c.policyAt[fmt.Sprintf("%s[%d]", s.key.name, i)] = it.at
+		path := fmt.Sprintf("%s[%d]", s.key.name, i)
+		c.policyAt[path] = it.at
+		for within, at := range it.within {
+			c.policyAt[path+within] = at
+		}
 	}
 }
 
@@ -192,12 +202,26 @@ func (c *config) checkPolicy() faults {
 	var found faults
 	for _, p := range problems {
 		key := "policy." + p.Key
-		at, ok := c.policyAt[key]
-		if !ok {
-			key, _, _ = strings.Cut(key, "[")
-			at = c.policyAt[key]
+		if _, ok := c.policyAt[key]; !ok {
+			key = strings.TrimSuffix(key, "[0]") // a list's one item, written without brackets
 		}
-		found = append(found, fault{at, key, p.Problem})
+		found = append(found, fault{c.place(key), key, p.Problem})
 	}
 	return found
+}
+
+// place returns where a value of the policy was written, or else the nearest
+// that it is in.
+func (c *config) place(key string) position {
+	for {
+		at, ok := c.policyAt[key]
+		if ok {
+			return at
+		}
+		end := strings.LastIndexAny(key, ".[")
+		if end < 0 {
+			return position{source: "default"} // nobody wrote any of it
+		}
+		key = key[:end]
+	}
 }

@@ -29,6 +29,7 @@ const (
 	formPorts                 // a list of numbers and strings
 	formHosts                 // a list of strings and of mappings {host}
 	formOneOrMany             // one string, or a list of them
+	formRecords               // a list of mappings, whose members recordMembers names
 )
 
 // A secret is a credential: it may be handed out, but no log line shows it.
