@@ -131,7 +131,7 @@ func (s *scanner) resolve() error {
 }
 
 // few is how many attributes are compared with each other; more go through a map.
-const few = 8
+const few = 16
 
 // checkDuplicates finds two attributes of one name, whatever their prefixes.
 func (s *scanner) checkDuplicates() error {
