@@ -116,11 +116,10 @@ func (p *parser) start() {
 			p.payment()
 		case roleAmount:
 			p.amount()
+		case roleTerms, roleAccepts:
+			p.lastPayment().priced = true
 		case roleReporting:
 			p.reporting()
-		}
-		if payment := p.within(rolePayment); payment && (r == roleAmount || r == roleTerms || r == roleAccepts) {
-			p.lastPayment().priced = true
 		}
 	}
 	p.roles = append(p.roles, r)
@@ -148,11 +147,6 @@ func (p *parser) role() role {
 		p.doc.remark(RemarkElement, p.name.local, p.at)
 	}
 	return roleSilent
-}
-
-// within reports whether the innermost open element has the role r.
-func (p *parser) within(r role) bool {
-	return len(p.roles) > 0 && p.roles[len(p.roles)-1] == r
 }
 
 // entry returns the entry that is being read.

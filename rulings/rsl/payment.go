@@ -16,6 +16,7 @@ func (p *parser) payment() {
 
 // amount begins an amount element.
 func (p *parser) amount() {
+	p.lastPayment().priced = true
 	p.taken = p.taken[:0]
 	p.currency, _ = p.attr("currency")
 	p.amounts++

@@ -100,8 +100,6 @@ func TestPropertyT128OrderOfEntriesChangesNoOutcome(t *testing.T) {
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		after := outcomes(t, shuffled)
 		for i := range before {
-			// Which of two refusing readings comes first is not for the order of
-			// the entries, so the reason stays too.
 			if before[i].Outcome != after[i].Outcome || before[i].Reason != after[i].Reason {
 				t.Fatalf("%s, then %s: order matters:\n%s\n\n%s", before[i].Reason, after[i].Reason, write(entries), write(shuffled))
 			}
