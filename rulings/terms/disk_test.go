@@ -84,7 +84,7 @@ func TestT14AnOriginsFileHoldsWhatWasAskedAndAnswered(t *testing.T) {
 // A file that cannot be understood costs a probe and nothing else. Each damage
 // is done to a whole, live file.
 func TestT20AnUnreadableCacheFileReadsAsEmpty(t *testing.T) {
-	const name = "site.test_http_80.json"
+	const name = "origins/site.test_http_80.json"
 	for _, tt := range []struct {
 		name   string
 		damage func(t *testing.T, dir string)
@@ -105,13 +105,13 @@ func TestT20AnUnreadableCacheFileReadsAsEmpty(t *testing.T) {
 		{"no time", rewrite(name, replace(`"fetched_at":"2000-01-01T`, `"fetched_at":"0001-01-01T`))},
 		{"more octets than a file has", rewrite(name, func(b []byte) []byte { return append(b, bytes.Repeat([]byte(" "), maxCacheFile)...) })},
 		{"a directory in its place", func(t *testing.T, dir string) {
-			remove(t, filepath.Join(dir, "origins", name))
-			if err := os.Mkdir(filepath.Join(dir, "origins", name), 0o755); err != nil {
+			remove(t, filepath.Join(dir, name))
+			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"a link in its place", func(t *testing.T, dir string) {
-			path := filepath.Join(dir, "origins", name)
+			path := filepath.Join(dir, name)
 			if err := errors.Join(os.Rename(path, path+".moved"), os.Symlink(path+".moved", path)); err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestT20AWholeCacheFileIsUsed(t *testing.T) {
 
 func rewrite(name string, change func([]byte) []byte) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
-		path := filepath.Join(dir, "origins", name)
+		path := filepath.Join(dir, name)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -13,18 +13,11 @@ import (
 
 var fuzzOrigin = hostkey.Origin{Scheme: "https", Host: "site.test", Port: 443}
 
-// originSeeds are whole files, one of each shape.
-func originSeeds(f *testing.F) [][]byte {
-	at := time.Date(2030, 1, 1, 0, 0, 0, 5, time.UTC)
-	read := &visit{
-		Outcome: rulings.TermRead, Status: 200, FetchedAt: at, ExpiresAt: at.Add(time.Hour), Object: rulings.Digest{1}, Size: 700_000, Truncated: true,
-		FinalURL: "https://other.test/r?a=1&b=2", Redirects: []string{"http://site.test/", "https://other.test/r?a=1&b=2"},
-	}
-	none := &visit{Outcome: rulings.TermNoRules, Status: 404, FetchedAt: at, ExpiresAt: at.Add(day)}
-	missed := &visit{Outcome: rulings.TermUnreachable, Status: 503, Cause: "status", FetchedAt: at.Add(time.Hour), ExpiresAt: at.Add(time.Hour + failureLife)}
+// fileSeeds are whole files of a kind, one of each shape.
+func fileSeeds(f *testing.F, kd *kind, p place, shapes []ledger) [][]byte {
 	var seeds [][]byte
-	for _, l := range []ledger{{answered: read}, {answered: none}, {missed: missed}, {read, missed}, {none, missed}} {
-		data, err := robotsKind.formatFile(place{origin: fuzzOrigin}, l)
+	for _, l := range shapes {
+		data, err := kd.formatFile(p, l)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -33,35 +26,113 @@ func originSeeds(f *testing.F) [][]byte {
 	return seeds
 }
 
-// Whatever is read can be written and read again to the same end.
-func FuzzParseOrigin(f *testing.F) {
-	for _, seed := range originSeeds(f) {
-		if l, err := robotsKind.parseFile(seed, place{origin: fuzzOrigin}); err != nil || l.last() == nil {
+// fuzzFile fuzzes the files of a kind: whatever is read can be written and read
+// again to the same end.
+func fuzzFile(f *testing.F, kd *kind, p place, shapes []ledger) {
+	seeds := fileSeeds(f, kd, p, shapes)
+	if len(seeds) == 0 {
+		f.Fatal("there are no seeds")
+	}
+	for _, seed := range seeds {
+		if l, err := kd.parseFile(seed, p); err != nil || l.last() == nil {
 			f.Fatalf("a seed is not read: %v\n%s", err, seed)
 		}
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := robotsKind.parseFile(data, place{origin: fuzzOrigin})
+		l, err := kd.parseFile(data, p)
 		if err != nil {
 			return
 		}
-		if l.last() == nil || l.missed != nil && l.answered != nil && l.answered.Outcome == rulings.TermUnreachable {
+		if l.last() == nil || l.answered != nil && !l.answered.answers() || l.missed != nil && l.missed.answers() {
 			t.Fatalf("read as %+v", l)
 		}
-		once, err := robotsKind.formatFile(place{origin: fuzzOrigin}, l)
+		if kept := kd.kept(l); kept != l {
+			t.Fatalf("%+v is more than is kept", l)
+		}
+		once, err := kd.formatFile(p, l)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		l2, err := robotsKind.parseFile(once, place{origin: fuzzOrigin})
+		l2, err := kd.parseFile(once, p)
 		if err != nil {
 			t.Fatalf("what was written is not read: %v\n%s", err, once)
 		}
-		if twice, err := robotsKind.formatFile(place{origin: fuzzOrigin}, l2); err != nil || !bytes.Equal(once, twice) || !l.same(l2) {
+		if twice, err := kd.formatFile(p, l2); err != nil || !bytes.Equal(once, twice) || !l.same(l2) {
 			t.Fatalf("%v\n%s\n%s", err, once, twice)
 		}
 		if len(once) > maxCacheFile {
 			t.Fatalf("%d octets of file would not be read again", len(once))
+		}
+		_ = newKnown(kd, kd.url(p), l, kd.nothing, nil) // no ledger is one that cannot be told
+	})
+}
+
+var (
+	fuzzTime = time.Date(2030, 1, 1, 0, 0, 0, 5, time.UTC)
+	fuzzWay  = []string{"http://site.test/", "https://other.test/r?a=1&b=2"}
+)
+
+func FuzzParseOrigin(f *testing.F) {
+	at := fuzzTime
+	read := &visit{
+		Outcome: rulings.TermRead, Status: 200, FetchedAt: at, ExpiresAt: at.Add(time.Hour), Object: rulings.Digest{1}, Size: 700_000, Truncated: true,
+		FinalURL: fuzzWay[1], Redirects: fuzzWay,
+	}
+	none := &visit{Outcome: rulings.TermNoRules, Status: 404, FetchedAt: at, ExpiresAt: at.Add(day)}
+	missed := &visit{Outcome: rulings.TermUnreachable, Status: 503, Cause: "status", FetchedAt: at.Add(time.Hour), ExpiresAt: at.Add(time.Hour + failureLife)}
+	fuzzFile(f, robotsKind, place{origin: fuzzOrigin}, []ledger{{answered: read}, {answered: none}, {missed: missed}, {read, missed}, {none, missed}})
+}
+
+// documentShapes are the ledgers that a licence or a tdmrep.json can have.
+func documentShapes(missing time.Duration) []ledger {
+	at := fuzzTime
+	visits := []visit{
+		{Outcome: rulings.TermRead, Status: 200, Object: rulings.Digest{1}, Size: 524_288, FinalURL: fuzzWay[1], Redirects: fuzzWay, ExpiresAt: at.Add(time.Hour)},
+		{Outcome: rulings.TermMissing, Status: 410, ExpiresAt: at.Add(missing)},
+		{Outcome: rulings.TermUnread, Status: 200, Cause: "invalid: x", Object: rulings.Digest{1}, Size: 1, ExpiresAt: at.Add(day)},
+		{Outcome: rulings.TermUnread, Status: 206, Cause: "too_large: x", Truncated: true, ExpiresAt: at},
+		{Outcome: rulings.TermUnread, Status: 503, Cause: "status: x", ExpiresAt: at.Add(failureLife)},
+		{Outcome: rulings.TermUnread, Cause: "transport: x", ExpiresAt: at.Add(failureLife)},
+		{Outcome: rulings.TermUnread, Status: 302, Cause: "robots: x", FinalURL: fuzzWay[1], Redirects: fuzzWay, ExpiresAt: at.Add(day)},
+	}
+	var all []ledger
+	for i := range visits {
+		v := &visits[i]
+		if v.FetchedAt = at; v.answers() {
+			all = append(all, ledger{answered: v})
+		} else {
+			all = append(all, ledger{missed: v})
+		}
+	}
+	return all
+}
+
+func FuzzParseLicenceFile(f *testing.F) {
+	fuzzFile(f, licenceKind, place{origin: fuzzOrigin, url: "https://site.test/l.xml?a=1&b=2"}, documentShapes(licenceMissing))
+}
+
+func FuzzParseTDMRepFile(f *testing.F) {
+	fuzzFile(f, tdmKind, place{origin: fuzzOrigin}, documentShapes(tdmMissing))
+}
+
+// A URL of a licence that is asked for is one, and asking for what was asked for
+// is the same.
+func FuzzLicencePlace(f *testing.F) {
+	for _, seed := range []string{licenceURL, "HTTPS://A.test.:443/l?x y#f", "http://user@a.test/", "http://3221225985/", "//a.test/", "http://[::1]:8080", "https://b%C3%BCcher.example/\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		p, ok := licencePlace(raw)
+		if !ok {
+			return
+		}
+		again, ok := licencePlace(p.url)
+		if !ok || again != p {
+			t.Fatalf("%q is %+v, which is %+v, %v", raw, p, again, ok)
+		}
+		if !strings.HasPrefix(p.url, p.origin.String()) || strings.Contains(p.url, "#") || len(p.url) > maxURL {
+			t.Fatalf("%q is %+v", raw, p)
 		}
 	})
 }

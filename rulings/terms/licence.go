@@ -2,7 +2,6 @@ package terms
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ var licenceKind = &kind{
 		}
 		return document{licence: licence}, ""
 	},
-	fits: fitsDocument,
+	fits: func(v *visit) error { return fitsDocument(v, licenceMissing) },
 }
 
 // licenceMissing is how long it holds that there is no licence where one is
@@ -75,20 +74,17 @@ func (b *Book) licence(ctx context.Context, need rulings.Need, pass *passage, ag
 	if !ok {
 		return unaskable().licenceTerms(need, pass.page)
 	}
+	var f found
 	if g := pass.gate(ctx, p.url); !g.open() {
-		f := g.term(need.URL, 0)
+		g.shut(&f, 0)
 		return f.licenceTerms(need, pass.page)
 	}
-	f := b.licences.get(ctx, p, errand{again: again, pass: pass})
-	g, hop := pass.chain(ctx, &f)
-	if g.open() && causeOf(f.Cause) == rulings.CauseRobots {
+	f = b.licences.get(ctx, p, errand{again: again, pass: pass})
+	if pass.rule(ctx, &f) == wayOpen && f.byRobots() {
 		// What another page or an older robots.txt was refused is open to this
 		// page, and nobody has asked for it yet.
 		f = b.licences.get(ctx, p, errand{again: true, pass: pass})
-		g, hop = pass.chain(ctx, &f)
-	}
-	if !g.open() {
-		f = g.term(need.URL, hop)
+		pass.rule(ctx, &f)
 	}
 	return f.licenceTerms(need, pass.page)
 }
@@ -99,19 +95,19 @@ func (b *Book) heldLicence(need rulings.Need, pass *passage) (rulings.LicenceTer
 		return unaskable().licenceTerms(need, pass.page), true
 	}
 	ctx := context.Background() // nothing is waited for
-	g, hop := pass.gate(ctx, p.url), 0
 	var f found
-	if g.open() {
-		if f, ok = b.licences.held(p); !ok {
-			return rulings.LicenceTerms{}, false
-		}
-		g, hop = pass.chain(ctx, &f)
-	}
-	switch {
-	case g.unheld, g.open() && causeOf(f.Cause) == rulings.CauseRobots:
+	switch g := pass.gate(ctx, p.url); {
+	case g.unheld:
 		return rulings.LicenceTerms{}, false
 	case !g.open():
-		f = g.term(need.URL, hop)
+		g.shut(&f, 0)
+		return f.licenceTerms(need, pass.page), true
+	}
+	if f, ok = b.licences.held(p); !ok {
+		return rulings.LicenceTerms{}, false
+	}
+	if way := pass.rule(ctx, &f); way == wayUnheld || way == wayOpen && f.byRobots() {
+		return rulings.LicenceTerms{}, false
 	}
 	return f.licenceTerms(need, pass.page), true
 }
@@ -155,26 +151,4 @@ func overHTTP(t rulings.Term, page hostkey.Origin) bool {
 	}
 	came := t.Outcome == rulings.TermRead || t.Outcome == rulings.TermMissing
 	return came && page.Scheme == "https" && len(last) > 5 && strings.EqualFold(last[:5], "http:")
-}
-
-// fitsDocument refuses what judgeDocument does not make of an answer.
-func fitsDocument(v *visit) error {
-	switch v.Outcome {
-	case rulings.TermRead:
-		return v.fitsWith(v.ok() && !v.Truncated && v.Cause == "", true)
-	case rulings.TermMissing:
-		return v.fitsWith(v.Status == 404 || v.Status == 410, false)
-	case rulings.TermUnread:
-		switch word := causeOf(v.Cause); word {
-		case rulings.CauseTooLarge:
-			return v.fitsWith(v.ok() && v.Truncated, false)
-		case rulings.CauseStatus, rulings.CauseTransport:
-			return v.fitsWith(true, false)
-		case rulings.CauseRobots:
-			return v.fitsWith(len(v.Redirects) > 0, false)
-		default:
-			return v.fitsWith(v.ok() && !v.Truncated && ofBody(word), true)
-		}
-	}
-	return errors.New("an outcome that no document has")
 }

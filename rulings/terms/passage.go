@@ -96,6 +96,9 @@ func (p *passage) robotsOf(ctx context.Context, o hostkey.Origin) (found, bool) 
 	} else {
 		f = p.book.robots.get(ctx, place{origin: o}, errand{})
 	}
+	if f.Outcome == rulings.TermCutShort {
+		return f, true // nothing is remembered of it (T17)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.robots == nil {
@@ -105,29 +108,58 @@ func (p *passage) robotsOf(ctx context.Context, o hostkey.Origin) (found, bool) 
 	return f, true
 }
 
-// chain rules the redirects by which f was reached. A licence that is held was
-// perhaps asked for on account of another page, by other tokens or before the
-// file changed: what may not be asked for may not be used either. It returns
-// the gate that is shut and its position from 1.
-func (p *passage) chain(ctx context.Context, f *found) (gate, int) {
+// A way is what lies between a page and a licence that was found.
+type way int
+
+const (
+	wayUnheld way = iota // only asking would tell
+	wayShut              // something on it refuses
+	wayOpen
+)
+
+// rule rules the redirects by which f was reached, and shuts f where one may not
+// be asked for: what may not be asked for may not be used either. A copy that is
+// held was perhaps had on account of another page, by other tokens or before a
+// file changed.
+func (p *passage) rule(ctx context.Context, f *found) way {
+	if f.refuses() {
+		return wayShut
+	}
 	for i, target := range f.redirects {
-		g := p.gate(ctx, target)
-		if !g.open() && g.failure != FailureProhibited { // which keeps from asking, and nobody asks
-			return g, i + 1
+		switch g := p.gate(ctx, target); {
+		case g.unheld:
+			return wayUnheld
+		case !g.open() && g.failure != FailureProhibited: // which keeps from asking, and nobody asks
+			g.shut(f, i+1)
+			return wayShut
 		}
 	}
-	return gate{}, 0
+	return wayOpen
 }
 
-// term is what becomes of a licence at url, or behind its redirect hop, that g
-// keeps from being asked for.
-func (g gate) term(url string, hop int) found {
-	t := rulings.Term{Kind: rulings.TermLicence, URL: url, Cache: rulings.CacheFetched}
-	if g.failure.robots() {
-		t.Outcome, t.ExpiresAt = rulings.TermUnread, g.until
-		t.Cause = unread(rulings.CauseRobots, tell(g.failure, hop, ""))
-		return found{Term: t}
+// refuses reports whether f refuses whoever it is used by.
+func (f *found) refuses() bool {
+	return f.Outcome == rulings.TermCutShort || f.Outcome == rulings.TermUnread && !f.byRobots()
+}
+
+// byRobots reports whether f is unread for the robots.txt of another origin.
+func (f *found) byRobots() bool {
+	return f.Outcome == rulings.TermUnread && causeOf(f.Cause) == rulings.CauseRobots
+}
+
+// shut makes f what becomes of a licence that g keeps from being used, at its own
+// URL or, behind it, at the redirect hop.
+func (g gate) shut(f *found, hop int) {
+	t := rulings.Term{Kind: rulings.TermLicence, Cache: rulings.CacheFetched}
+	if !g.failure.robots() {
+		t.Outcome, t.Cause = rulings.TermCutShort, "the robots.txt of its origin was not asked for: "+g.why
+		*f = found{Term: t, failure: g.failure, barred: g.barred}
+		return
 	}
-	t.Outcome, t.Cause = rulings.TermCutShort, "the robots.txt of its origin was not asked for: "+g.why
-	return found{Term: t, failure: g.failure, barred: g.barred}
+	if hop > 0 { // what was met on the way stays in the record
+		t.FinalURL, t.Status, t.FetchedAt, t.Cache = f.FinalURL, f.Status, f.FetchedAt, f.Cache
+	}
+	t.Outcome, t.ExpiresAt = rulings.TermUnread, g.until
+	t.Cause = unread(rulings.CauseRobots, tell(g.failure, hop, ""))
+	*f = found{Term: t}
 }

@@ -52,3 +52,67 @@ func TestE82WhyAProbeWasBarredIsReadBack(t *testing.T) {
 		t.Errorf("barred by %q (%v), want %q", got.Barred, err, recorded.barred)
 	}
 }
+
+// What the book gives, its record gives back: a ruling needs no more of a licence
+// than the members that a log has of it.
+func TestE82LicencesAreRestoredFromTheirRecord(t *testing.T) {
+	page := origin(t, "https", "site.test")
+	for name, setUp := range map[string]func(*world){
+		"read":              func(w *world) { w.serve("site.test:80", text(rsl)) },
+		"missing":           func(w *world) { w.serve("site.test:80", status(404)) },
+		"unread, status":    func(w *world) { w.serve("site.test:80", pages{"/l.xml": status(403)}) },
+		"unread, transport": func(w *world) { w.serve("site.test:80", pages{"/l.xml": breakOff(rsl, 1)}) },
+		"unread, too large": func(w *world) { w.serve("site.test:80", pages{"/l.xml": http524289}) },
+		"unread, not RSL":   func(w *world) { w.serve("site.test:80", text(noRSL)) },
+		"unread, robots":    func(w *world) { w.serve("site.test:80", text(refusesAll)) },
+		"cut short":         func(w *world) { w.setEdge(FailureBackoff) },
+		"barred":            bar("site.test", rulings.PrivateAddress),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			setUp(w)
+			given := licenceOf(t, w.open(t.TempDir()), page, licenceURL)
+			recorded := rulings.Term{
+				Kind: given.Kind, URL: given.URL, FinalURL: given.FinalURL, Mechanism: given.Mechanism, Status: given.Status, Outcome: given.Outcome,
+				Cause: given.Cause, Cache: given.Cache, FetchedAt: given.FetchedAt, ExpiresAt: given.ExpiresAt, Object: given.Object, Truncated: given.Truncated,
+			}
+			if NeedsObject(recorded) != (given.Licence != nil) {
+				t.Errorf("of %+v the object is needed: %v", recorded, NeedsObject(recorded))
+			}
+			got, err := RestoreLicence(recorded, page, given.Licence)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Size, got.Unwritten = given.Size, given.Unwritten
+			if got != given {
+				t.Errorf("%+v, want %+v", got, given)
+			}
+			if given.Licence != nil {
+				if _, err := RestoreLicence(recorded, page, nil); !errors.Is(err, ErrNotKept) {
+					t.Errorf("without its object: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestE82TDMRepIsRestoredFromItsRecord(t *testing.T) {
+	file, err := rulings.ParseTDM([]byte("[]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, term := range []rulings.Term{
+		{Outcome: rulings.TermMissing, Status: 404}, {Outcome: rulings.TermUnread, Cause: "status: x"}, {Outcome: rulings.TermCutShort, Cause: "x"},
+	} {
+		if got, err := RestoreTDM(term, nil); err != nil || got.File != nil || got.Term != term {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	read := rulings.Term{Outcome: rulings.TermRead, Object: rulings.Digest{1}}
+	if got, err := RestoreTDM(read, file); err != nil || got.File != file {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := RestoreTDM(read, nil); !errors.Is(err, ErrNotKept) {
+		t.Errorf("without its object: %v", err)
+	}
+}

@@ -2,7 +2,6 @@ package terms
 
 import (
 	"context"
-	"errors"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
@@ -65,16 +64,4 @@ func (b *Book) Exempt(_ hostkey.Origin, target string) bool {
 
 func (f *found) robotsTerms() rulings.RobotsTerms {
 	return rulings.RobotsTerms{Term: f.Term, Site: f.site, Barred: f.barred}
-}
-
-func fitsRobots(v *visit) error {
-	switch v.Outcome {
-	case rulings.TermRead:
-		return v.fitsWith(v.ok(), true)
-	case rulings.TermNoRules:
-		return v.fitsWith(v.Status >= 400 && v.Status <= 499 && v.Status != 429, false)
-	case rulings.TermUnreachable:
-		return v.fitsWith(true, false)
-	}
-	return errors.New("an outcome that no robots.txt has")
 }

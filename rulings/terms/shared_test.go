@@ -142,17 +142,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A restless client answers every probe at once, now with another file, now with
-// 503, and with a life of 0, so that every crossing probes and every probe
+// A restless client answers every probe at once, now with another document, now
+// with 503, and with a life of 0, so that every crossing probes and every probe
 // changes what is on disk.
 type restless struct{ n int }
 
-func (r *restless) Get(context.Context, string, http.Header) (*http.Response, error) {
+func (r *restless) Get(_ context.Context, url string, _ http.Header) (*http.Response, error) {
 	r.n++
 	if r.n%3 == 0 {
 		return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
 	}
 	body := fmt.Sprintf("User-agent: *\nDisallow: /private\n# %d of %d\n", r.n, os.Getpid())
+	if strings.HasSuffix(url, ".xml") {
+		body = fmt.Sprintf("%s<!-- %d of %d -->", rsl, r.n, os.Getpid())
+	}
 	return &http.Response{
 		StatusCode: 200, Header: http.Header{"Cache-Control": {"max-age=0"}},
 		Body: io.NopCloser(strings.NewReader(body)),
@@ -170,6 +173,7 @@ func probeForEver(dir string) {
 	o := hostkey.Origin{Scheme: "https", Host: "site.test", Port: 443}
 	for {
 		b.Refresh(context.Background(), o)
+		b.RefreshLicence(context.Background(), byRobots("https://site.test/l.xml"), o, nil, nil)
 	}
 }
 
@@ -199,12 +203,22 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	cmd.Wait()
 }
 
-// A watcher reads the file of one origin while others replace it.
+// A watcher reads the file of one place while others replace it.
 type watcher struct {
-	t    *testing.T
-	book *Book
-	o    hostkey.Origin
-	last ledger
+	t     *testing.T
+	shelf *shelf
+	place place
+	last  ledger
+}
+
+// watchers watch what the children of a directory probe: a robots.txt, and a
+// licence, of which no answer is held beside a failure.
+func watchers(t *testing.T, b *Book) []*watcher {
+	o := origin(t, "https", "site.test")
+	return []*watcher{
+		{t: t, shelf: b.robots, place: place{origin: o}},
+		{t: t, shelf: b.licences, place: place{origin: o, url: "https://site.test/l.xml"}},
+	}
 }
 
 // look reads the file, which must be whole, name objects that are there, not
@@ -212,19 +226,19 @@ type watcher struct {
 // has changed since.
 func (w *watcher) look() bool {
 	w.t.Helper()
-	data, err := readRegular(w.book.robots.path(place{origin: w.o}), maxCacheFile)
+	data, err := readRegular(w.shelf.path(w.place), maxCacheFile)
 	if os.IsNotExist(err) && w.last.last() == nil {
 		return false
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	l, err := robotsKind.parseFile(data, place{origin: w.o})
+	l, err := w.shelf.parseFile(data, w.place)
 	if err != nil {
 		w.t.Fatalf("%v:\n%s", err, data)
 	}
 	if l.answered != nil {
-		if _, err := w.book.Object(l.answered.Object); err != nil {
+		if _, err := w.shelf.book.Object(l.answered.Object); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -235,6 +249,9 @@ func (w *watcher) look() bool {
 	}
 	if l.last().FetchedAt.Before(before.last().FetchedAt) {
 		w.t.Fatalf("%+v was replaced by the older %+v", before.last(), l.last())
+	}
+	if !w.shelf.holds {
+		return !l.same(before)
 	}
 	if before.answered != nil && (l.answered == nil || l.answered.FetchedAt.Before(before.answered.FetchedAt)) {
 		w.t.Fatalf("the held copy %+v was replaced by %+v", before.answered, l.answered)
@@ -255,13 +272,17 @@ func (w *watcher) see(n int) {
 
 func TestT122AKillDuringACacheWriteLeavesTheOldFileOrTheNew(t *testing.T) {
 	dir := t.TempDir()
-	w := &watcher{t: t, book: newWorld(t).open(dir), o: origin(t, "https", "site.test")}
-	for range 8 {
+	b := newWorld(t).open(dir)
+	watched := watchers(t, b)
+	o := watched[0].place.origin
+	for i := range 8 {
 		child := startChild(t, dir)
-		w.see(2 + rand.IntN(4)) // the next write is then on its way
+		watched[i%2].see(2 + rand.IntN(4)) // the next write is then on its way
 		kill(t, child)
-		w.look()
-		if held, ok := w.book.HeldRobots(w.o); !ok || refuses(w.o, "/private", held) != rulings.RobotsDisallow {
+		for _, w := range watched {
+			w.look()
+		}
+		if held, ok := b.HeldRobots(o); !ok || refuses(o, "/private", held) != rulings.RobotsDisallow {
 			t.Fatalf("%+v, %v", held, ok)
 		}
 	}
@@ -270,10 +291,16 @@ func TestT122AKillDuringACacheWriteLeavesTheOldFileOrTheNew(t *testing.T) {
 func TestT122TwoProcessesShareADirectory(t *testing.T) {
 	dir := t.TempDir()
 	first, second := startChild(t, dir), startChild(t, dir)
-	w := &watcher{t: t, book: newWorld(t).open(dir), o: origin(t, "https", "site.test")}
-	w.see(40)
+	watched := watchers(t, newWorld(t).open(dir))
+	for _, w := range watched {
+		w.see(20)
+	}
 	kill(t, first)
-	w.see(10) // the lock of the dead is free
+	for _, w := range watched {
+		w.see(5) // the lock of the dead is free
+	}
 	kill(t, second)
-	w.look()
+	for _, w := range watched {
+		w.look()
+	}
 }

@@ -2,6 +2,7 @@ package terms
 
 import (
 	"context"
+	"time"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
@@ -13,7 +14,7 @@ var tdmKind = &kind{
 	dir:    "tdmrep",
 	format: "wayleave-terms-tdmrep/1",
 	path:   "/.well-known/tdmrep.json",
-	judge:  func(a *answer) verdict { return judgeDocument(a, longestLife) },
+	judge:  func(a *answer) verdict { return judgeDocument(a, tdmMissing) },
 	parse: func(body []byte) (document, string) {
 		file, err := rulings.ParseTDM(body)
 		if err != nil {
@@ -21,8 +22,11 @@ var tdmKind = &kind{
 		}
 		return document{tdm: file}, ""
 	},
-	fits: fitsDocument,
+	fits: func(v *visit) error { return fitsDocument(v, tdmMissing) },
 }
+
+// tdmMissing is how long it holds that an origin has no tdmrep.json (T96).
+const tdmMissing = 24 * time.Hour
 
 // Bounds of a shard in memory: 4,096 origins and 16 MiB in all.
 const (

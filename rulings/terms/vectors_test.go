@@ -23,14 +23,8 @@ import (
 // A vector is one case of the kind "fetch" in a robots.json.
 type vector struct {
 	ID, Kind string
-	Answer   struct {
-		vectorFile
-		Redirects    int
-		FinalURL     string `json:"final_url"`
-		CacheControl string `json:"cache_control"`
-		Failure      string
-	}
-	Held *struct {
+	Answer   vectorAnswer
+	Held     *struct {
 		vectorFile
 		Age int64 `json:"age_s"`
 	}
@@ -41,10 +35,20 @@ type vector struct {
 		Outcome   *rulings.TermOutcome
 		Access    *string
 		Reason    *rulings.Reason
-		Life      *json.RawMessage `json:"life_s"`
-		HeldUsed  *bool            `json:"held_used"`
+		Life      json.RawMessage `json:"life_s"`
+		HeldUsed  *bool           `json:"held_used"`
 		Truncated *bool
 	}
+}
+
+// A vectorAnswer is how the site answers.
+type vectorAnswer struct {
+	vectorFile
+	Redirects    int
+	FinalURL     string `json:"final_url"`
+	CacheControl string `json:"cache_control"`
+	ContentType  string `json:"content_type"`
+	Failure      string
 }
 
 // A vectorFile is an answer's status and body in any of the forms of a text input.
@@ -68,8 +72,8 @@ func (f vectorFile) body() []byte {
 	return b.Bytes()
 }
 
-// vectorFiles returns every robots.json below the folder of vectors.
-func vectorFiles(t *testing.T) []string {
+// vectorFiles returns every file of that name below the folder of vectors.
+func vectorFiles(t *testing.T, name string) []string {
 	t.Helper()
 	dir := os.Getenv("WAYLEAVE_VECTORS")
 	if dir == "" {
@@ -77,7 +81,7 @@ func vectorFiles(t *testing.T) []string {
 	}
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if filepath.Base(path) == "robots.json" {
+		if filepath.Base(path) == name {
 			files = append(files, path)
 		}
 		return err
@@ -88,41 +92,57 @@ func vectorFiles(t *testing.T) []string {
 	return files
 }
 
-// The book is run against an origin that answers as the vector says, and the
-// ruling is made on what it returns (T125).
-func TestT15FetchVectors(t *testing.T) {
-	ran := 0
-	for _, path := range vectorFiles(t) {
+// vectors returns those of a kind from every file of that name; there must be some.
+func vectors[V any](t *testing.T, name, kind string) []V {
+	t.Helper()
+	var all []V
+	for _, path := range vectorFiles(t, name) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var file struct{ Vectors []vector }
+		var file struct{ Vectors []json.RawMessage }
 		if err := json.Unmarshal(data, &file); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		for _, v := range file.Vectors {
-			if v.Kind != "fetch" {
+		for _, raw := range file.Vectors {
+			var is struct{ Kind string }
+			if err := json.Unmarshal(raw, &is); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			if is.Kind != kind {
 				continue
 			}
-			ran++
-			t.Run(v.ID, func(t *testing.T) { synctest.Test(t, v.run) })
+			var v V
+			if err := json.Unmarshal(raw, &v); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			all = append(all, v)
 		}
 	}
-	if ran == 0 {
-		t.Error("there are no vectors of the kind fetch")
+	if len(all) == 0 {
+		t.Fatalf("there are no vectors of the kind %s", kind)
+	}
+	return all
+}
+
+// The book is run against an origin that answers as the vector says, and the
+// ruling is made on what it returns (T125).
+func TestT15FetchVectors(t *testing.T) {
+	for _, v := range vectors[vector](t, "robots.json", "fetch") {
+		t.Run(v.ID, func(t *testing.T) { synctest.Test(t, v.run) })
 	}
 }
 
 func (v vector) run(t *testing.T) {
 	w := newWorld(t)
-	site := v.place(t, w)
+	site := v.site(t)
 	b := w.open(t.TempDir())
 
 	if v.Held != nil {
 		v.hold(t, w, b, site)
 	}
-	v.answer(w, site)
+	v.Answer.place(w, site)
 	before := w.asked()
 	got := b.Robots(t.Context(), site)
 	arrived := time.Now().UTC()
@@ -147,10 +167,10 @@ func (v vector) run(t *testing.T) {
 	if final, ok := redirectTarget(site.String(), v.Answer.FinalURL); ok && v.Answer.Failure == "" && got.FinalURL != final {
 		t.Errorf("final URL %q, want %q", got.FinalURL, final)
 	}
-	if v.Answer.Failure == "" && w.asked()-before != v.hops()+1 {
-		t.Errorf("%d requests for %d redirects", w.asked()-before, v.hops())
+	if v.Answer.Failure == "" && w.asked()-before != v.Answer.hops()+1 {
+		t.Errorf("%d requests for %d redirects", w.asked()-before, v.Answer.hops())
 	}
-	v.checkLife(t, b, site, arrived, got)
+	checkLife(t, b, v.Expect.Life, arrived, got.ExpiresAt, func() { b.Robots(t.Context(), site) })
 }
 
 func check[T comparable](t *testing.T, what string, got T, want *T) {
@@ -160,8 +180,8 @@ func check[T comparable](t *testing.T, what string, got T, want *T) {
 	}
 }
 
-// place puts the origin of the vector into the world. A TLS fault needs one over https.
-func (v vector) place(t *testing.T, w *world) hostkey.Origin {
+// site is the origin of the vector. A TLS fault needs one over https.
+func (v vector) site(t *testing.T) hostkey.Origin {
 	if v.Answer.Failure == "tls" {
 		return origin(t, "https", "site.test")
 	}
@@ -182,9 +202,9 @@ func (v vector) hold(t *testing.T, w *world, b *Book, site hostkey.Origin) {
 	time.Sleep(time.Duration(v.Held.Age) * time.Second)
 }
 
-// answer makes the origin answer as the vector says from now on.
-func (v vector) answer(w *world, site hostkey.Origin) {
-	switch v.Answer.Failure {
+// place makes the origin answer as the vector says from now on.
+func (v vectorAnswer) place(w *world, site hostkey.Origin) {
+	switch v.Failure {
 	case "dns":
 		w.remove(site.Authority(), nil)
 		return
@@ -201,8 +221,8 @@ func (v vector) answer(w *world, site hostkey.Origin) {
 	last := v.handler(w)
 	hops := v.hops()
 	next := func(n int) string {
-		if n == hops && v.Answer.FinalURL != "" {
-			return v.Answer.FinalURL
+		if n == hops && v.FinalURL != "" {
+			return v.FinalURL
 		}
 		return fmt.Sprintf("/hop/%d", n)
 	}
@@ -217,7 +237,7 @@ func (v vector) answer(w *world, site hostkey.Origin) {
 		rw.WriteHeader(http.StatusMovedPermanently)
 	})
 	w.serve(site.Authority(), h)
-	if u, err := url.Parse(v.Answer.FinalURL); err == nil && u.Host != "" {
+	if u, err := url.Parse(v.FinalURL); err == nil && u.Host != "" {
 		if final, err := hostkey.ParseOrigin(u.Scheme, u.Host); err == nil && final != site {
 			w.serve(final.Authority(), last)
 		}
@@ -225,19 +245,19 @@ func (v vector) answer(w *world, site hostkey.Origin) {
 }
 
 // hops is the number of redirects before the answer.
-func (v vector) hops() int {
+func (v vectorAnswer) hops() int {
 	switch {
-	case v.Answer.Failure == "redirect_limit":
-		return max(v.Answer.Redirects, 6)
-	case v.Answer.FinalURL != "":
-		return max(v.Answer.Redirects, 1)
+	case v.Failure == "redirect_limit":
+		return max(v.Redirects, 6)
+	case v.FinalURL != "":
+		return max(v.Redirects, 1)
 	}
-	return v.Answer.Redirects
+	return v.Redirects
 }
 
 // handler is the end of the redirects.
-func (v vector) handler(w *world) http.HandlerFunc {
-	switch v.Answer.Failure {
+func (v vectorAnswer) handler(w *world) http.HandlerFunc {
+	switch v.Failure {
 	case "timeout":
 		return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	case "broken_body":
@@ -254,11 +274,13 @@ func (v vector) handler(w *world) http.HandlerFunc {
 		}
 	}
 	return func(rw http.ResponseWriter, _ *http.Request) {
-		if v.Answer.CacheControl != "" {
-			rw.Header().Set("Cache-Control", v.Answer.CacheControl)
+		for name, value := range map[string]string{"Cache-Control": v.CacheControl, "Content-Type": v.ContentType} {
+			if value != "" {
+				rw.Header().Set(name, value)
+			}
 		}
-		rw.WriteHeader(v.Answer.Status)
-		rw.Write(v.Answer.body())
+		rw.WriteHeader(v.Status)
+		rw.Write(v.body())
 	}
 }
 
@@ -272,34 +294,35 @@ func breakOff(body string, missing int) http.HandlerFunc {
 	}
 }
 
-// checkLife asks again at the end of the life that the vector expects, just
-// before and just after. A life of null or 0 is asked again at once.
-func (v vector) checkLife(t *testing.T, b *Book, site hostkey.Origin, arrived time.Time, got rulings.RobotsTerms) {
-	if v.Expect.Life == nil {
+// checkLife asks again at the end of the life that a vector expects, just before
+// and just after. A life of null or 0 is asked again at once.
+func checkLife(t *testing.T, b *Book, want json.RawMessage, arrived, expires time.Time, ask func()) {
+	t.Helper()
+	if len(want) == 0 {
 		return
 	}
 	var seconds *int64
-	if err := json.Unmarshal(*v.Expect.Life, &seconds); err != nil {
+	if err := json.Unmarshal(want, &seconds); err != nil {
 		t.Fatal(err)
 	}
 	probes := 0
 	b.client = countingClient{b.client, &probes}
 	if seconds == nil || *seconds == 0 {
-		if b.Robots(t.Context(), site); probes == 0 {
+		if ask(); probes == 0 {
 			t.Error("what is not kept was used a second time")
 		}
 		return
 	}
 	life := time.Duration(*seconds) * time.Second
-	if !got.ExpiresAt.Equal(arrived.Add(life)) {
-		t.Errorf("expires %v after the probe, want %v", got.ExpiresAt.Sub(arrived), life)
+	if !expires.Equal(arrived.Add(life)) {
+		t.Errorf("expires %v after the probe, want %v", expires.Sub(arrived), life)
 	}
 	time.Sleep(life - time.Nanosecond)
-	if b.Robots(t.Context(), site); probes != 0 {
+	if ask(); probes != 0 {
 		t.Errorf("asked again before %v were over", life)
 	}
 	time.Sleep(time.Nanosecond)
-	if b.Robots(t.Context(), site); probes == 0 {
+	if ask(); probes == 0 {
 		t.Errorf("not asked again after %v", life)
 	}
 }

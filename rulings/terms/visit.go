@@ -1,13 +1,9 @@
 package terms
 
 import (
-	"errors"
-	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // maxSkew is how far in the future a probe may have ended by this machine's
@@ -61,45 +57,6 @@ func (v *visit) answers() bool {
 	}
 	return false
 }
-
-// check refuses what no probe of any kind can have met.
-func (v *visit) check() error {
-	life := v.ExpiresAt.Sub(v.FetchedAt)
-	switch {
-	case v.FetchedAt.IsZero() || life < 0 || life > longestLife || !v.answers() && v.failedLonger(life):
-		return fmt.Errorf("life of %v", life)
-	case v.Status < 0 || v.Size < 0 || v.Size > robots.MaxBytes && !v.Truncated || len(v.Redirects) > maxRedirects:
-		return fmt.Errorf("status %d, size %d, %d redirects", v.Status, v.Size, len(v.Redirects))
-	}
-	for _, u := range append([]string{v.FinalURL}, v.Redirects...) {
-		if _, err := url.Parse(u); err != nil || len(u) > maxURL {
-			return errors.New("a URL that was not asked")
-		}
-	}
-	return nil
-}
-
-// failedLonger reports whether life is longer than a failure is remembered. That
-// a robots.txt refuses holds as long as that file does (T69).
-func (v *visit) failedLonger(life time.Duration) bool {
-	return life > failureLife && causeOf(v.Cause) != rulings.CauseRobots
-}
-
-// fitsWith refuses a visit whose outcome does not go with its status and object:
-// only what was
-// read as the body of a 2xx has an object.
-func (v *visit) fitsWith(status, object bool) error {
-	switch {
-	case !status:
-		return fmt.Errorf("outcome %q does not go with status %d and cause %q", v.Outcome, v.Status, v.Cause)
-	case object != (v.Object != rulings.Digest{}):
-		return fmt.Errorf("outcome %q does not go with object %q", v.Outcome, v.Object)
-	}
-	return nil
-}
-
-// ok reports whether the status is a 2xx.
-func (v *visit) ok() bool { return v.Status >= 200 && v.Status <= 299 }
 
 // A ledger is the two visits to a place that matter. Its zero value says that
 // nobody ever asked there.
