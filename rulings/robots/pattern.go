@@ -79,7 +79,7 @@ func (p *Pattern) Match(form string) bool {
 		if !more {
 			return p.endsWith(form, piece)
 		}
-		i := strings.Index(form, piece)
+		i := index(form, piece)
 		if i < 0 {
 			return false
 		}
@@ -92,7 +92,7 @@ func (p *Pattern) endsWith(form, last string) bool {
 	if p.anchored {
 		return strings.HasSuffix(form, last)
 	}
-	return strings.Contains(form, last)
+	return index(form, last) >= 0
 }
 
 // mergeRuns returns s with every run of c made one c. Without such a run it is s
