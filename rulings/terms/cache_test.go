@@ -92,6 +92,39 @@ func TestMemoryIsBoundedByOctets(t *testing.T) {
 	})
 }
 
+// Licences are evicted and read from disk again as origins are, and a document of
+// which nothing is parsed counts for nothing.
+func TestMemoryOfLicencesIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		b := newWorld(t).open(t.TempDir(), func(o *Options) { o.Client = answering(rsl, &asked) })
+		b.licences.cache = newCache(b.licences, 2, 1<<20)
+		page := origin(t, "https", "site.test")
+		const licences = 4 * shards
+		for range 2 {
+			for i := range licences {
+				if got := licenceOf(t, b, page, fmt.Sprintf("https://site.test/l-%d.xml", i)); got.Licence == nil {
+					t.Errorf("%+v", got.Term)
+				}
+				synctest.Wait() // what has to be written stays in memory
+			}
+		}
+		for i := range b.licences.cache.shards {
+			if n := len(*b.licences.cache.shards[i].entries.Load()); n > 2 {
+				t.Errorf("%d licences in a shard", n)
+			}
+		}
+		if n := asked.Load(); n != licences {
+			t.Errorf("%d probes of %d licences", n, licences)
+		}
+		e := b.licences.cache.obtain(place{url: "https://site.test/l-0.xml"}, b.now())
+		failed := ledger{answered: &visit{Outcome: rulings.TermUnread, Cause: "too_large: x", Truncated: true}}
+		if e.known.Store(newKnown(licenceKind, e.url, failed, document{}, nil)); e.octets() != 0 {
+			t.Errorf("a licence of which nothing is kept counts for %d octets", e.octets())
+		}
+	})
+}
+
 // Those used last stay.
 func TestEvictionTakesWhatWasNotUsedForLongest(t *testing.T) {
 	entries := map[key]*entry{}
@@ -220,4 +253,70 @@ func BenchmarkRobotsWarm(b *testing.B) {
 			book.Robots(ctx, o)
 		}
 	})
+}
+
+// paths answers each URL by its path, without a network.
+func paths(bodies map[string]string) Client {
+	return clientFunc(func(url string) *http.Response {
+		for suffix, body := range bodies {
+			if strings.HasSuffix(url, suffix) {
+				return &http.Response{StatusCode: 200, ContentLength: -1, Body: io.NopCloser(strings.NewReader(body))}
+			}
+		}
+		return &http.Response{StatusCode: 404, Body: http.NoBody}
+	})
+}
+
+func BenchmarkLicenceWarm(b *testing.B) {
+	for name, url := range map[string]string{"own origin": "https://site.test/l.xml", "another origin": "https://licences.test/l.xml"} {
+		b.Run(name, func(b *testing.B) {
+			book, err := Open(b.TempDir(), Options{Client: paths(map[string]string{"/l.xml": rsl, "/robots.txt": rules})})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer closeBook(b, book)
+			o, ctx, policy := origin(b, "https", "site.test"), context.Background(), rulings.DefaultPolicy()
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := book.Licence(ctx, byRobots(url), o, policy.Identity.Tokens, policy); got.Licence == nil {
+					b.Fatal(got)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRuleWarm(b *testing.B) {
+	for name, robots := range map[string]string{"robots.txt": rules, "robots.txt and a licence": "License: /l.xml\n" + rules} {
+		b.Run(name, func(b *testing.B) {
+			book, err := Open(b.TempDir(), Options{Client: paths(map[string]string{"/l.xml": rsl, "/robots.txt": robots})})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer closeBook(b, book)
+			req := rulings.Request{Method: "GET", Origin: origin(b, "https", "site.test"), Target: "/page"}
+			ctx, policy := context.Background(), rulings.DefaultPolicy()
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := book.Rule(ctx, req, &rulings.Terms{}, policy); got.Refused() {
+					b.Fatal(got)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkPutObjectKnown(b *testing.B) {
+	book, err := Open(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer closeBook(b, book)
+	body := []byte("content-type: text/html\nx-robots-tag: noai\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := book.PutObject(body); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

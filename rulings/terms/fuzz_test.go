@@ -131,6 +131,9 @@ func FuzzLicencePlace(f *testing.F) {
 		if !ok || again != p {
 			t.Fatalf("%q is %+v, which is %+v, %v", raw, p, again, ok)
 		}
+		if u, err := url.Parse(p.url); err != nil || u.RequestURI() != p.target() {
+			t.Fatalf("%q is asked for by %q, ruled by %q (%v)", raw, u.RequestURI(), p.target(), err)
+		}
 		if !strings.HasPrefix(p.url, p.origin.String()) || strings.Contains(p.url, "#") || len(p.url) > maxURL {
 			t.Fatalf("%q is %+v", raw, p)
 		}

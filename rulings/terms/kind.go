@@ -14,7 +14,7 @@ type kind struct {
 	name   rulings.TermKind
 	dir    string // of its files, below the book's
 	format string // the first member of each of its files
-	path   string // where an origin keeps it; empty where a URL names it
+	target string // under which an origin keeps it; empty where a URL names it
 
 	// holds is set where the last answer rules until the next, however old it is
 	// while nobody can ask (T16). Of the others nothing is left when its life is
@@ -55,7 +55,7 @@ func (kd *kind) url(p place) string {
 	if p.url != "" {
 		return p.url
 	}
-	return p.origin.String() + kd.path
+	return p.origin.String() + kd.target
 }
 
 // file is the name of the file that keeps what p said (T14).

@@ -75,7 +75,7 @@ func (b *Book) licence(ctx context.Context, need rulings.Need, pass *passage, ag
 		return unaskable().licenceTerms(need, pass.page)
 	}
 	var f found
-	if g := pass.gate(ctx, p.url); !g.open() {
+	if g := pass.gate(ctx, p); !g.open() {
 		g.shut(&f, 0)
 		return f.licenceTerms(need, pass.page)
 	}
@@ -96,7 +96,7 @@ func (b *Book) heldLicence(need rulings.Need, pass *passage) (rulings.LicenceTer
 	}
 	ctx := context.Background() // nothing is waited for
 	var f found
-	switch g := pass.gate(ctx, p.url); {
+	switch g := pass.gate(ctx, p); {
 	case g.unheld:
 		return rulings.LicenceTerms{}, false
 	case !g.open():
@@ -121,6 +121,15 @@ func licencePlace(raw string) (place, bool) {
 	}
 	target, origin, ok := askable(u)
 	return place{origin: origin, url: target}, ok
+}
+
+// target is the path and query of a licence's URL.
+func (p place) target() string {
+	target := strings.TrimPrefix(p.url, p.origin.String())
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + target
+	}
+	return target
 }
 
 // unaskable is a licence whose URL nobody can ask for (T56).

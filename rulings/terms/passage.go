@@ -3,7 +3,6 @@ package terms
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"sync"
 	"time"
 
@@ -39,26 +38,31 @@ type gate struct {
 
 func (g gate) open() bool { return g.failure == "" }
 
-// gate rules target, a URL as askable returns it. It waits for a robots.txt that
-// has to be asked for, or for ctx.
-func (p *passage) gate(ctx context.Context, target string) gate {
-	u, err := url.Parse(target)
-	if err != nil {
-		return gate{failure: FailureInternal, why: "a URL that cannot be read"}
-	}
-	o, err := hostkey.ParseOrigin(u.Scheme, u.Host)
-	switch path := u.RequestURI(); {
-	case err != nil:
-		return gate{failure: FailureInternal, why: "a URL without an origin"}
-	case o == p.page, Exempt(o, path):
+// gate rules the place of a licence, or of a redirect's target. It waits for a
+// robots.txt that has to be asked for, or for ctx.
+func (p *passage) gate(ctx context.Context, at place) gate {
+	switch o := at.origin; {
+	case o == p.page:
 		return gate{} // the file that could refuse is the one that named it
 	case p.policy != nil && !p.policy.Reachable(o):
 		return gate{failure: FailureProhibited, barred: rulings.PrivateAddress, why: tell(FailureProhibited, 0, rulings.PrivateAddress)}
 	case p.policy != nil && p.policy.Class(o.Host) == rulings.Service:
 		return gate{} // a service has no terms (T1)
-	default:
-		return p.access(ctx, o, path)
 	}
+	path := at.target()
+	if Exempt(at.origin, path) {
+		return gate{} // a document of terms (T11)
+	}
+	return p.access(ctx, at.origin, path)
+}
+
+// gateTo is gate for the target of a redirect.
+func (p *passage) gateTo(ctx context.Context, target string) gate {
+	at, ok := licencePlace(target)
+	if !ok {
+		return gate{failure: FailureInternal, why: causes[FailureInternal]}
+	}
+	return p.gate(ctx, at)
 }
 
 // access rules path by the robots.txt of o.
@@ -126,7 +130,7 @@ func (p *passage) rule(ctx context.Context, f *found) way {
 		return wayShut
 	}
 	for i, target := range f.redirects {
-		switch g := p.gate(ctx, target); {
+		switch g := p.gateTo(ctx, target); {
 		case g.unheld:
 			return wayUnheld
 		case !g.open() && g.failure != FailureProhibited: // which keeps from asking, and nobody asks

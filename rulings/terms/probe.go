@@ -57,7 +57,7 @@ func (b *Book) fetch(ctx context.Context, first string, pass *passage) *answer {
 	a := &answer{url: first, asked: b.now()}
 	for next := first; next != ""; {
 		if next = b.hop(ctx, a, next); next != "" && pass != nil {
-			next = a.heed(pass.gate(ctx, next), next)
+			next = a.heed(pass.gateTo(ctx, next), next)
 		}
 	}
 	// The 5 minutes and 24 hours count from here (T124).

@@ -12,7 +12,7 @@ var robotsKind = &kind{
 	name:    rulings.TermRobots,
 	dir:     "origins",
 	format:  "wayleave-terms-origin/1",
-	path:    "/robots.txt", // RFC 9309, section 2.3
+	target:  "/robots.txt", // RFC 9309, section 2.3
 	holds:   true,
 	judge:   judgeRobots,
 	parse:   func(body []byte) (document, string) { return document{site: rulings.ParseSite(body)}, "" },
@@ -59,7 +59,7 @@ func (b *Book) HeldRobots(origin hostkey.Origin) (rulings.RobotsTerms, bool) {
 // does not rule and is not asked for: robots.txt and tdmrep.json themselves,
 // without a query (T11).
 func (b *Book) Exempt(_ hostkey.Origin, target string) bool {
-	return target == robotsKind.path || target == tdmKind.path
+	return target == robotsKind.target || target == tdmKind.target
 }
 
 func (f *found) robotsTerms() rulings.RobotsTerms {

@@ -13,7 +13,7 @@ var tdmKind = &kind{
 	name:   rulings.TermTDM,
 	dir:    "tdmrep",
 	format: "wayleave-terms-tdmrep/1",
-	path:   "/.well-known/tdmrep.json",
+	target: "/.well-known/tdmrep.json",
 	judge:  func(a *answer) verdict { return judgeDocument(a, tdmMissing) },
 	parse: func(body []byte) (document, string) {
 		file, err := rulings.ParseTDM(body)
