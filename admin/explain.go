@@ -27,21 +27,30 @@ type ExplainRequest struct {
 // An Explanation is the answer, here and of `wayleave ask --json`. A member that
 // does not apply has its zero value and is not written.
 type Explanation struct {
-	Outcome  string    `json:"outcome,omitempty"` // "proceed" or "refuse"; empty when it hangs on terms that are not held
-	Reason   string    `json:"reason,omitempty"`
-	Whose    string    `json:"whose,omitempty"`
-	Status   int       `json:"status,omitempty"`   // what an agent would get
-	RetryAt  time.Time `json:"retry_at,omitzero"`  // when asking again may help
-	Detail   string    `json:"detail,omitempty"`   // one sentence; may quote the source, so it is for operators
-	Purposes []string  `json:"purposes,omitempty"` // ruled for
-	Terms    []Term    `json:"terms,omitempty"`    // ruled on, or to be asked for first
-	Pacing   *Pacing   `json:"pacing,omitempty"`
+	Outcome    string            `json:"outcome,omitempty"` // "proceed" or "refuse"; empty when it hangs on terms that are not held
+	Reason     string            `json:"reason,omitempty"`
+	Whose      string            `json:"whose,omitempty"`
+	Status     int               `json:"status,omitempty"`     // what an agent would get
+	RetryAt    time.Time         `json:"retry_at,omitzero"`    // when asking again may help
+	Detail     string            `json:"detail,omitempty"`     // one sentence; may quote the source, so it is for operators
+	Change     string            `json:"change,omitempty"`     // one sentence: what would change the answer
+	Purposes   []string          `json:"purposes,omitempty"`   // ruled for
+	Purpose    string            `json:"purpose,omitempty"`    // of them, the one that is refused
+	Terms      []Term            `json:"terms,omitempty"`      // ruled on, or to be asked for first, in order
+	Statements []Statement       `json:"statements,omitempty"` // what the terms say of purposes
+	Licences   []Licence         `json:"licences,omitempty"`   // what each licence comes to
+	Effective  map[string]string `json:"effective,omitempty"`  // what all that comes to, by purpose
+	Gaps       []Gap             `json:"gaps,omitempty"`       // what could not be known; it refuses nothing
+	Pacing     *Pacing           `json:"pacing,omitempty"`
 }
 
 // A Term is one term of an Explanation.
 type Term struct {
 	Kind      rulings.TermKind    `json:"kind"`
+	Mechanism rulings.Mechanism   `json:"mechanism,omitempty"` // how a licence came to be named
 	URL       string              `json:"url"`
+	FinalURL  string              `json:"final_url,omitempty"` // after redirects
+	Status    int                 `json:"status,omitempty"`
 	Outcome   rulings.TermOutcome `json:"outcome,omitempty"` // empty: not held
 	Cause     string              `json:"cause,omitempty"`
 	Cache     rulings.CacheState  `json:"cache,omitempty"`
@@ -49,6 +58,31 @@ type Term struct {
 	ExpiresAt time.Time           `json:"expires_at,omitzero"`
 	Object    string              `json:"object,omitempty"` // digest of its bytes
 	Line      int                 `json:"line,omitempty"`   // of the rule that decided
+	Entry     int                 `json:"entry,omitempty"`  // of a licence, that decided
+}
+
+// A Statement is a source's word in its own vocabulary.
+type Statement struct {
+	Source     string `json:"source"`
+	Category   string `json:"category"`
+	Preference string `json:"preference"`
+	Line       int    `json:"line,omitempty"` // of robots.txt
+}
+
+// A Licence is what a document comes to for the page.
+type Licence struct {
+	URL       string `json:"url,omitempty"`
+	Mechanism string `json:"mechanism"`
+	Entry     int    `json:"entry,omitempty"` // the first that governs, from 1
+	Offer     int    `json:"offer,omitempty"` // the licence taken, from 1
+	Payment   string `json:"payment,omitempty"`
+	RefusedBy string `json:"refused_by,omitempty"`
+}
+
+// A Gap is something that could not be known.
+type Gap struct {
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
 }
 
 // Pacing is when the request would be sent.
@@ -123,6 +157,11 @@ func (b explainBody) request() (ExplainRequest, error) {
 		return r, badParameter("method", "It must be the name of an HTTP method, in capitals.")
 	case r.Session != "" && !evidence.ValidSession(r.Session):
 		return r, badParameter("session", "It is no session id.")
+	}
+	for _, p := range b.Purposes {
+		if !rulings.Purpose(p).Known() {
+			return r, badParameter("purposes", "They must be of ai-input, ai-train, ai-index, search.")
+		}
 	}
 	for name, values := range b.Headers {
 		for _, v := range values {

@@ -22,7 +22,7 @@ func typical() *Crossing {
 		Client: Client{Session: "agent-7", Protocol: "h2", Address: "127.0.0.1:53124", UserAgent: "research-agent/2.1"},
 		Method: "GET", URL: "https://news.example.com/2026/03/01/a-long-story-about-something",
 		Address:      "203.0.113.7:443",
-		Purposes:     []string{"ai-input"},
+		Purposes:     []rulings.Purpose{rulings.AIInput},
 		Identity:     Identity{ProductTokens: []string{"wayleave"}, UserAgent: "research-agent/2.1 wayleave/0.1"},
 		PolicyDigest: rulings.Digest{1}, Ruleset: rulings.Ruleset,
 		RequestedAt: at, HTTPStatus: 200, HTTPVersion: "HTTP/2.0",

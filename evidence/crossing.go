@@ -66,7 +66,7 @@ type Crossing struct {
 	Authority string // of a tunnel, instead of Method and URL
 	Address   string // the address dialled
 
-	Purposes          []string
+	Purposes          []rulings.Purpose
 	Identity          Identity
 	PolicyDigest      rulings.Digest
 	PolicyUnavailable string // why there was no policy; then PolicyDigest is zero
@@ -76,7 +76,9 @@ type Crossing struct {
 	HTTPStatus  int
 	HTTPVersion string
 	Failure     Failure
-	Challenge   int // status 401 or 403 by which the origin refused the fetcher
+	Challenge   Challenge
+	Charge      string   // what the origin says it charged, as the field that said so has it (T104)
+	Spending    []string // names of the request's fields that spend or accept terms (T105); never their values
 	Refusal     Refusal
 	Gaps        []Gap
 	Told        Told
@@ -87,6 +89,7 @@ type Crossing struct {
 	Terms  []rulings.Term
 	Ruling *rulings.Ruling
 
+	Withheld       *Withheld // what was read of a withheld body that was not read to its end
 	RetrievedHash  rulings.Digest
 	RetrievedBytes int64
 	ContentHash    rulings.Digest
@@ -128,6 +131,21 @@ const (
 	DependencyUnavailable = "dependency_unavailable"
 	TermObjectUnwritten   = "term_object_unwritten"
 )
+
+// A Challenge is by what status the origin refused the fetcher, and how. The zero
+// value is none.
+type Challenge struct {
+	Status   int    // 401, 402 or 403
+	Mark     string // the scheme of payment or identity it asks for, in our own words; empty when it names none
+	Price    string // decimal text; empty is unknown and never zero
+	Currency string
+}
+
+// Withheld is the part of a withheld body that was read (T111).
+type Withheld struct {
+	Bytes int64
+	Hash  rulings.Digest
+}
 
 // Refusal is why and by whom a crossing was refused. Zero when it was not.
 type Refusal struct {

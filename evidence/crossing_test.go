@@ -97,7 +97,7 @@ func TestCrossingE9E12E14E15E16HasExactlyTheMembersThatApply(t *testing.T) {
 			c.Delivered.Complete = Unknown
 		})}, EventCrossingMediated, [][]string{always, ruled, sent, answered, without(whole, "delivered.complete")}},
 		"the fetcher was refused": {CrossingEnded{edit(body(), func(c *Crossing) {
-			c.Challenge = 403
+			c.Challenge = Challenge{Status: 403}
 		})}, EventCrossingMediated, [][]string{always, ruled, sent, answered, whole, {"challenge.status"}}},
 		"a service has no identity, purposes, licence or terms": {CrossingEnded{edit(body(), func(c *Crossing) {
 			c.Class, c.Ruled, c.Terms, c.Ruling = rulings.Service, false, nil, nil

@@ -35,10 +35,7 @@ func (r CrossingEnded) payload(e *encoder) {
 	r.gaps(e)
 	r.told(e)
 	if r.Class == rulings.Source && r.Grade == Mediated {
-		// No licence is read yet, so none governs and none is denied.
-		p := e.open("licence")
-		e.word("state", "unknown")
-		e.close(p)
+		r.licence(e)
 	}
 	r.declarations(e)
 	r.body(e)
@@ -54,12 +51,13 @@ func (c *Crossing) head(e *encoder) {
 	c.url(e)
 	e.text("authority", c.Authority)
 	if c.Class == rulings.Source {
-		e.texts("purposes", c.Purposes)
+		e.texts("purposes", purposeNames(c.Purposes))
 		p := e.open("identity")
 		e.texts("product_tokens", c.Identity.ProductTokens)
 		e.text("user_agent", c.Identity.UserAgent)
 		e.close(p)
 	}
+	e.texts("spending", c.Spending)
 	e.digest("policy_digest", c.PolicyDigest)
 	e.text("policy_unavailable", c.PolicyUnavailable)
 	if c.Grade == Mediated {
@@ -98,11 +96,13 @@ func (c *Crossing) answer(e *encoder) {
 	e.positive("http_status", int64(c.HTTPStatus))
 	e.text("http_version", c.HTTPVersion)
 	c.Failure.write(e)
-	if c.Challenge != 0 {
-		p := e.open("challenge")
-		e.number("status", int64(c.Challenge))
-		e.close(p)
-	}
+	p := e.open("challenge")
+	e.positive("status", int64(c.Challenge.Status))
+	e.word("mark", c.Challenge.Mark)
+	e.text("price", c.Challenge.Price)
+	e.text("currency", c.Challenge.Currency)
+	e.close(p)
+	e.text("charge", c.Charge)
 }
 
 func (f Failure) write(e *encoder) {
@@ -125,6 +125,7 @@ func (c *Crossing) verdict(e *encoder) {
 	term := e.open("term")
 	e.digest("object", c.Refusal.Term.Object)
 	e.positive("line", int64(c.Refusal.Term.Line))
+	e.positive("entry", int64(c.Refusal.Term.Entry))
 	e.close(term)
 	e.close(p)
 	// What was refused entered no model's context, and that much is known.
@@ -137,6 +138,11 @@ func (c *Crossing) gaps(e *encoder) {
 	p := e.open("gaps")
 	for _, g := range c.Gaps {
 		g.write(e)
+	}
+	if c.Ruling != nil {
+		for _, g := range c.Ruling.Gaps {
+			Gap(g).write(e)
+		}
 	}
 	named := func(g Gap) bool { return g.Reason == TermObjectUnwritten }
 	for _, t := range c.Terms {
@@ -166,6 +172,12 @@ func (c *Crossing) told(e *encoder) {
 // body writes what was read of a body and what of it reached the client. The
 // length of a body goes with its hash: without one, none was read to its end.
 func (c *Crossing) body(e *encoder) {
+	if c.Withheld != nil {
+		p := e.open("withheld")
+		e.number("bytes", c.Withheld.Bytes)
+		e.digest("hash", c.Withheld.Hash)
+		e.close(p)
+	}
 	if c.RetrievedHash != (rulings.Digest{}) {
 		e.digest("retrieved_hash", c.RetrievedHash)
 		e.number("retrieved_bytes", c.RetrievedBytes)

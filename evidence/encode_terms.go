@@ -22,27 +22,98 @@ func (c *Crossing) declarations(e *encoder) {
 	e.more("terms", len(c.Terms))
 	if c.Ruling != nil {
 		writeRobots(e, c.Ruling)
+		writeLicences(e, c.Ruling)
+		writeStatements(e, c.Ruling)
+		writeEffective(e, c.Ruling, c.Purposes)
 	}
-	writeEffective(e, c.Purposes)
+	e.close(p)
+}
+
+// licence writes which licence governs, if one does: the first, since all bind.
+func (c *Crossing) licence(e *encoder) {
+	p := e.open("licence")
+	state, reference := "unknown", ""
+	if c.Ruling != nil {
+		for i := range c.Ruling.Licences {
+			if l := &c.Ruling.Licences[i]; l.Entry > 0 {
+				state, reference = "declared", l.URL
+				break
+			}
+		}
+	}
+	e.word("state", state)
+	e.url("reference", reference)
 	e.close(p)
 }
 
 // writeEffective writes what the source's terms come to for each purpose.
-func writeEffective(e *encoder, purposes []string) {
+func writeEffective(e *encoder, r *rulings.Ruling, purposes []rulings.Purpose) {
 	p := e.open("effective")
 	for i, purpose := range purposes {
 		if !slices.Contains(purposes[:i], purpose) {
-			// robots.txt rules access and says nothing of purposes.
-			e.key(purpose)
-			e.b = append(e.b, `"unknown"`...)
+			e.key(string(purpose))
+			e.b = appendString(e.b, r.Effective.For(purpose).String())
 		}
 	}
 	e.close(p)
 }
 
+// purposeNames is list as text. There are at most a few.
+func purposeNames(list []rulings.Purpose) []string {
+	names := make([]string, 0, 4)
+	for _, p := range list {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// writeLicences writes what each licence came to.
+func writeLicences(e *encoder, r *rulings.Ruling) {
+	p := e.open("licences")
+	for i := range r.Licences[:min(len(r.Licences), e.bounds.items)] {
+		l := &r.Licences[i]
+		item := e.item()
+		e.url("url", l.URL)
+		e.word("mechanism", string(l.Mechanism))
+		e.positive("entry", int64(l.Entry))
+		e.positive("offer", int64(l.Offer))
+		payment := e.open("payment")
+		e.text("type", l.Payment.Type)
+		e.text("amount", l.Payment.Amount)
+		e.text("currency", l.Payment.Currency)
+		e.close(payment)
+		e.url("server", l.Server)
+		e.urls("reporting", l.Reporting)
+		e.texts("duties", l.Duties)
+		e.texts("not_understood", l.Skipped)
+		e.word("refused_by", string(l.RefusedBy))
+		e.close(item)
+	}
+	e.closeList(p)
+	e.more("licences", len(r.Licences))
+}
+
+// writeStatements writes each statement in its own vocabulary.
+func writeStatements(e *encoder, r *rulings.Ruling) {
+	p := e.open("statements")
+	for i := range r.Statements[:min(len(r.Statements), e.bounds.items)] {
+		s := &r.Statements[i]
+		item := e.item()
+		e.word("source", string(s.Source))
+		e.text("category", s.Category)
+		e.word("preference", s.Preference.String())
+		e.digest("object", s.Object)
+		e.positive("line", int64(s.Line))
+		e.close(item)
+	}
+	e.closeList(p)
+	e.more("statements", len(r.Statements))
+}
+
 func writeTerm(e *encoder, t *rulings.Term) {
 	p := e.item()
 	e.word("kind", string(t.Kind))
+	e.word("mechanism", string(t.Mechanism))
 	e.url("url", t.URL)
 	e.url("final_url", t.FinalURL)
 	e.positive("status", int64(t.Status))

@@ -230,7 +230,7 @@ func FuzzRecordIsOneValidLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		c := &Crossing{Grade: Mediated, Class: rulings.Source, URL: a, Method: b, Authority: a, Address: b, HTTPVersion: a,
 			Client: Client{Session: b, Address: a, UserAgent: b, Protocol: a}, Identity: Identity{ProductTokens: []string{a, b}, UserAgent: a},
-			Purposes: []string{a, b, a}, PolicyUnavailable: b, Failure: Failure{a, b}, Gaps: []Gap{{a, b}},
+			Purposes: []rulings.Purpose{rulings.Purpose(a), rulings.Purpose(b), rulings.Purpose(a)}, PolicyUnavailable: b, Failure: Failure{a, b}, Gaps: []Gap{{a, b}},
 			Refusal: Refusal{Reason: "r", Detail: a}, ContentType: b, ContentCoding: a, ContentRange: b,
 			Ruled: true, Terms: []rulings.Term{{URL: a, FinalURL: b, Cause: a}},
 			Ruling: &rulings.Ruling{Robots: []robots.Decision{{Token: a, Group: b, Rule: a}, {Token: b, Group: a, Rule: b}, {Token: a}}},

@@ -17,9 +17,14 @@ type RuledCrossing struct {
 	Method    string
 	URL       string         // as written by the agent, save for what Replaced and Cut say
 	UserAgent string         // the agent's
+	User      string         // the agent's session, which is its proxy user name
+	Spending  []string       // names of fields that spend
 	Policy    rulings.Digest // zero: there was none in force
 	Ruled     bool           // the source's terms were looked up
 	Terms     []rulings.Term
+
+	HTTPStatus  int    // of the answer; 0 when there was none
+	ContentType string // of the answer
 
 	Replaced bool // values in URL stand replaced (E23)
 	Cut      bool // URL is not the octets that were sent: it was cut or rendered (E10)
@@ -31,7 +36,7 @@ type RuledCrossing struct {
 // A Redone is a ruling that was made again.
 type Redone struct {
 	Ruling   rulings.Ruling
-	Purposes []string // whose effective preferences the record gives
+	Purposes []rulings.Purpose // whose effective preferences the record gives
 
 	// Hangs says that the ruling may hang on what the record has replaced.
 	Hangs bool
@@ -142,7 +147,13 @@ func (v *logVerifier) ruled() *RuledCrossing {
 		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: v.readObject,
 		Cut: l.member("url_cut") != nil || l.member("url_rendered") != nil,
 	}
-	c.UserAgent = readText(memberOf(l.member("client"), "user_agent"))
+	client := l.member("client")
+	c.UserAgent, c.User = readText(memberOf(client, "user_agent")), readText(memberOf(client, "session"))
+	for item := range itemsOf(l.member("spending")) {
+		c.Spending = append(c.Spending, readText(item))
+	}
+	status, _ := readSeq(l.member("http_status"))
+	c.HTTPStatus, c.ContentType = int(status), l.text("content_type")
 	c.Policy, _ = readDigest(l.text("policy_digest"))
 	for item := range itemsOf(l.member("redacted")) {
 		c.Replaced = c.Replaced || readText(item) != userinfo // which is never sent
@@ -162,6 +173,12 @@ func readTerm(raw []byte) (t rulings.Term) {
 		switch string(name) {
 		case "kind":
 			t.Kind = rulings.TermKind(readText(value))
+		case "mechanism":
+			t.Mechanism = rulings.Mechanism(readText(value))
+		case "url":
+			t.URL = readText(value)
+		case "final_url":
+			t.FinalURL = readText(value)
 		case "status":
 			n, _ := readSeq(value)
 			t.Status = int(n)
@@ -204,14 +221,18 @@ func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redo
 		}
 		return ""
 	}
-	if !v.sameRobots(memberOf(declarations, "robots"), r) {
-		return "other lines of robots.txt decide"
-	}
-	e := &v.redone.enc
-	e.b = e.b[:0]
-	writeEffective(e, again.Purposes)
-	if !bytes.Equal(written(e.b, "effective"), memberOf(declarations, "effective")) {
-		return "the effective preferences are others"
+	for _, part := range []struct {
+		name, what string
+		write      func(*encoder, *rulings.Ruling)
+	}{
+		{"robots", "other lines of robots.txt decide", writeRobots},
+		{"statements", "the statements are others", writeStatements},
+		{"licences", "the licences come to something else", writeLicences},
+		{"effective", "the effective preferences are others", func(e *encoder, r *rulings.Ruling) { writeEffective(e, r, again.Purposes) }},
+	} {
+		if !v.sameMember(part.name, memberOf(declarations, part.name), r, part.write) {
+			return part.what
+		}
 	}
 	return ""
 }
@@ -221,37 +242,39 @@ func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redo
 // it cannot decide.
 func decides(reason rulings.Reason) bool {
 	switch reason {
-	case rulings.RobotsDisallow, rulings.RobotsUnreachable, rulings.RobotsCutShort, rulings.PathReadings, rulings.PolicyUnavailable:
+	case rulings.RobotsCutShort, rulings.PathReadings, rulings.PolicyUnavailable, rulings.LicenceCutShort, rulings.SpendNotAllowed:
 		return true
 	}
-	return false
+	return reason.Facts().Whose == rulings.WhoseSource
 }
 
 func compareRefusal(refusal []byte, reason rulings.Reason, r *rulings.Ruling) string {
 	term := memberOf(refusal, "term")
 	object, _ := readDigest(readText(memberOf(term, "object")))
 	line, _ := readSeq(memberOf(term, "line"))
+	entry, _ := readSeq(memberOf(term, "entry"))
 	switch {
 	case r.Reason != reason:
 		return fmt.Sprintf("it refuses for %s, not for %s", r.Reason, reason)
-	case string(r.Reason.Facts().Whose) != readText(memberOf(refusal, "whose")):
+	case string(r.WhoseTerm()) != readText(memberOf(refusal, "whose")):
 		return "the term is another party's"
 	case string(r.Stage) != readText(memberOf(refusal, "stage")):
 		return "it refuses at another stage"
-	case r.Term.Object != object || r.Term.Line != int(line):
+	case r.Term.Object != object || r.Term.Line != int(line) || r.Term.Entry != int(entry):
 		return "another line decides"
 	}
 	return ""
 }
 
-// sameRobots reports whether recorded is what a record would say of r.
-func (v *logVerifier) sameRobots(recorded []byte, r *rulings.Ruling) bool {
+// sameMember reports whether recorded is what a record would say of r in the
+// member name.
+func (v *logVerifier) sameMember(name string, recorded []byte, r *rulings.Ruling, write func(*encoder, *rulings.Ruling)) bool {
 	e := &v.redone.enc
 	defer func() { e.bounds = everTighter[0] }()
 	for _, e.bounds = range everTighter { // a large record is written with less of each value
 		e.b = e.b[:0]
-		writeRobots(e, r)
-		again := written(e.b, "robots")
+		write(e, r)
+		again := written(e.b, name)
 		if bytes.Equal(again, recorded) || bytes.Equal(masked(again), masked(recorded)) {
 			return true
 		}

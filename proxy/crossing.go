@@ -32,9 +32,11 @@ type crossing struct {
 
 	watch upstreamWatch
 
-	// What rec points at, kept here so that a crossing is one allocation.
-	term   [1]rulings.Term
+	// What was looked up of the source's terms, and the ruling on it.
+	known  rulings.Terms
 	ruling rulings.Ruling
+
+	term [1]rulings.Term // backs rec.Terms where robots.txt is all there is, which spares an allocation
 }
 
 type crossingKey struct{}
@@ -137,34 +139,6 @@ func targetOf(requestURI string) string {
 		return "/" + rest[i:]
 	}
 	return rest[i:]
-}
-
-// rule looks up the source's terms and decides (DESIGN section 2). A ruling is
-// never reached by leaving something out: a lookup that did not happen leaves
-// terms that refuse.
-func (x *crossing) rule(ctx context.Context, r *http.Request) rulings.Ruling {
-	req := rulings.Request{Method: r.Method, Origin: x.origin, Target: x.target, UserAgent: r.UserAgent()}
-	var known rulings.Terms
-	if x.policy != nil && x.rec.Class == rulings.Source && x.policy.Reachable(x.origin) {
-		if known.Robots.Exempt = x.edge.opt.Terms.Exempt(x.origin, x.target); !known.Robots.Exempt {
-			start := time.Now()
-			known.Robots = x.edge.opt.Terms.Robots(ctx, x.origin)
-			if known.Robots.Cache == rulings.CacheFetched {
-				x.rec.Timings.Terms = time.Since(start)
-			}
-			x.rec.Ruled = true
-			x.term[0] = known.Robots.Term
-			x.rec.Terms = x.term[:]
-			if known.Robots.Unwritten {
-				x.gap(evidence.TermObjectUnwritten, "the bytes of robots.txt could not be kept")
-			}
-		}
-	}
-	start := time.Now()
-	x.ruling = rulings.Decide(req, known, x.policy)
-	x.rec.Timings.Ruling = time.Since(start)
-	x.rec.Ruling = &x.ruling
-	return x.ruling
 }
 
 func (x *crossing) gap(reason, detail string) {

@@ -31,7 +31,6 @@ var (
 // does not stand on disk: a short body is recorded before it is returned, a
 // longer one has its crossing_opened by then and its end held back.
 func (x *crossing) deliver(r *http.Request, resp *http.Response) *http.Response {
-	x.describe(resp)
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		return x.upgraded(r, resp)
@@ -58,9 +57,6 @@ func (x *crossing) describe(resp *http.Response) {
 	x.rec.ContentType = strings.ToLower(resp.Header.Get("Content-Type"))
 	x.rec.ContentCoding = strings.ToLower(strings.Join(resp.Header["Content-Encoding"], ", "))
 	x.rec.ContentRange = strings.ToLower(resp.Header.Get("Content-Range"))
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		x.rec.Challenge = resp.StatusCode
-	}
 }
 
 // pass turns the origin's head into the client's.

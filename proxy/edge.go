@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/wayleave/wayleave/evidence"
-	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -31,12 +30,14 @@ const (
 
 // Terms looks up what sources say. Implementations are safe for concurrent use.
 type Terms interface {
-	// Robots returns the origin's robots.txt as a value; what could not be had
-	// is an outcome, never an error. ctx ends the waiting only.
-	Robots(ctx context.Context, origin hostkey.Origin) rulings.RobotsTerms
-	// Exempt reports whether a request for target is never ruled by the
-	// origin's own terms, as one for /robots.txt itself.
-	Exempt(origin hostkey.Origin, target string) bool
+	// Rule decides a request, and the answer to it where known has one, having
+	// looked up what the decision needs and added it to known. What could not be
+	// had is part of known, never an error. ctx ends the waiting only. A ruling
+	// that still needs something needs what only the caller has: the HTML head.
+	Rule(ctx context.Context, req rulings.Request, known *rulings.Terms, policy *rulings.Policy) rulings.Ruling
+	// PutObject keeps octets that a ruling rests on. They are on disk when it
+	// returns without an error.
+	PutObject(octets []byte) (rulings.Digest, error)
 }
 
 // Certificates mints the leaf shown to a client. Implementations are safe for

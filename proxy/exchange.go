@@ -36,6 +36,9 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 	if err != nil {
 		return x.unavailable(r, err)
 	}
+	if ruling := x.ruleAnswer(r, resp); ruling.Refused() {
+		return x.withhold(r, resp, ruling)
+	}
 	return x.deliver(r, resp)
 }
 

@@ -59,18 +59,9 @@ func identity(coding string) bool { return coding == "" || coding == "identity" 
 // decodedSum hashes what coded decodes to. coding is a Content-Encoding value
 // (RFC 9110 8.4), the coding applied last standing last.
 func decodedSum(ctx context.Context, coded io.Reader, coding string) (rulings.Digest, int64, error) {
-	list := strings.Split(coding, ",")
-	if len(list) > maxCodings {
-		return rulings.Digest{}, 0, errManyCodings
-	}
-	left := int64(contentLimit)
-	r := coded
-	for i := len(list) - 1; i >= 0; i-- {
-		d, err := decoder(r, strings.TrimSpace(list[i]))
-		if err != nil {
-			return rulings.Digest{}, 0, err
-		}
-		r = &boundedReader{ctx, d, &left}
+	r, err := decoded(ctx, coded, coding)
+	if err != nil {
+		return rulings.Digest{}, 0, err
 	}
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -78,6 +69,24 @@ func decodedSum(ctx context.Context, coded io.Reader, coding string) (rulings.Di
 		return rulings.Digest{}, 0, err
 	}
 	return rulings.Digest(h.Sum(nil)), n, nil
+}
+
+// decoded returns the content of what coded holds. It ends with ctx.
+func decoded(ctx context.Context, coded io.Reader, coding string) (io.Reader, error) {
+	list := strings.Split(coding, ",")
+	if len(list) > maxCodings {
+		return nil, errManyCodings
+	}
+	left := int64(contentLimit)
+	r := coded
+	for i := len(list) - 1; i >= 0; i-- {
+		d, err := decoder(r, strings.TrimSpace(list[i]))
+		if err != nil {
+			return nil, err
+		}
+		r = &boundedReader{ctx, d, &left}
+	}
+	return r, nil
 }
 
 // A boundedReader is what one coding decodes to. It ends with ctx, and with an

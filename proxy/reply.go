@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -29,7 +30,8 @@ type reply struct {
 	Reason  rulings.Reason
 	Detail  rulings.Words
 	RetryAt time.Time
-	CAURL   string // where the CA certificate is served; empty in most replies
+	Whose   rulings.Whose // of the term; empty: as the reason's facts say
+	CAURL   string        // where the CA certificate is served; empty in most replies
 }
 
 // A problem is the body of a reply (RFC 9457).
@@ -49,14 +51,14 @@ type problem struct {
 // record is on disk, or owed, before the answer goes out (E45).
 func (x *crossing) refuse(r *http.Request, ruling rulings.Ruling) *http.Response {
 	x.setRefusal(ruling)
-	return x.answer(r, reply{Reason: ruling.Reason, Detail: ruling.Told, RetryAt: ruling.RetryAt}, evidence.Refused)
+	return x.answer(r, reply{Reason: ruling.Reason, Detail: ruling.Told, RetryAt: ruling.RetryAt, Whose: ruling.Whose}, evidence.Refused)
 }
 
 func (x *crossing) setRefusal(ruling rulings.Ruling) {
 	if ruling.Outcome == rulings.Undecided {
 		ruling = rulings.CouldNotDecide("no decision was reached")
 	}
-	x.rec.Refusal = evidence.Refusal{Reason: ruling.Reason, Whose: ruling.Reason.Facts().Whose, Stage: ruling.Stage, Detail: ruling.Detail, Term: ruling.Term}
+	x.rec.Refusal = evidence.Refusal{Reason: ruling.Reason, Whose: ruling.WhoseTerm(), Stage: ruling.Stage, Detail: ruling.Detail, Term: ruling.Term}
 }
 
 // answer records how the crossing ended and builds the reply.
@@ -125,7 +127,7 @@ func retryAfter(at time.Time) string {
 func (rep reply) problem(crossing string) problem {
 	facts := rep.Reason.Facts()
 	p := problem{Type: RefusalDocs + string(rep.Reason) + ".md", Title: facts.Title, Status: facts.Status, Detail: rep.Detail.String(),
-		Reason: rep.Reason, Whose: facts.Whose, Crossing: crossing, CA: rep.CAURL}
+		Reason: rep.Reason, Whose: cmp.Or(rep.Whose, facts.Whose), Crossing: crossing, CA: rep.CAURL}
 	if !rep.RetryAt.IsZero() {
 		p.RetryAt = rep.RetryAt.UTC().Format(time.RFC3339)
 	}

@@ -44,11 +44,14 @@ func TestN11EachPieceArrivesBeforeTheNextIsSent(t *testing.T) {
 	const pieces = 3
 	for _, st := range streams {
 		t.Run(st.name, func(t *testing.T) {
+			html := strings.Contains(st.head, "text/html") // its own head is read first (T66)
 			for _, w := range ways {
 				seen := make(chan struct{})
 				s := startSite(t, w.secure, func(v *visit) {
 					v.say("HTTP/1.1 200 OK\r\n" + st.head + "\r\n\r\n")
-					<-seen // the head alone
+					if !html {
+						<-seen // the head alone
+					}
 					for n := range pieces {
 						v.say(st.piece(n))
 						<-seen
@@ -60,7 +63,9 @@ func TestN11EachPieceArrivesBeforeTheNextIsSent(t *testing.T) {
 				})
 				resp, err := e.by(w).Get(s.url + "/")
 				must(t, err)
-				seen <- struct{}{}
+				if !html {
+					seen <- struct{}{}
+				}
 				br := bufio.NewReaderSize(resp.Body, 128<<10)
 				for n := range pieces {
 					got, err := br.ReadString('\n')

@@ -7,26 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
 )
 
 // faultyTerms is a book that fails for some paths, as code with a fault would.
 type faultyTerms struct{ Terms }
 
-func (f faultyTerms) Exempt(o hostkey.Origin, target string) bool {
-	if target == "/boom" {
+func (f faultyTerms) Rule(ctx context.Context, req rulings.Request, known *rulings.Terms, policy *rulings.Policy) rulings.Ruling {
+	switch {
+	case req.Target == "/boom":
 		var nothing *rulings.Policy
 		_ = nothing.Digest() // a nil pointer is met
+	case req.Origin.Host == "other.test":
+		return rulings.Decide(req, *known, policy) // nothing was looked up
 	}
-	return f.Terms.Exempt(o, target)
-}
-
-func (f faultyTerms) Robots(ctx context.Context, o hostkey.Origin) rulings.RobotsTerms {
-	if o.Host == "other.test" {
-		return rulings.RobotsTerms{} // nothing was looked up
-	}
-	return f.Terms.Robots(ctx, o)
+	return f.Terms.Rule(ctx, req, known, policy)
 }
 
 // A fault while ruling refuses that request and no other: the process, other

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/wayleave/wayleave/evidence"
-	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -188,11 +187,11 @@ type witnessTerms struct {
 	w *witness
 }
 
-func (f *witnessTerms) Robots(ctx context.Context, origin hostkey.Origin) rulings.RobotsTerms {
+func (f *witnessTerms) Rule(ctx context.Context, req rulings.Request, known *rulings.Terms, policy *rulings.Policy) rulings.Ruling {
 	f.w.mu.Lock()
 	f.w.ctx, f.w.before = ctx, f.w.said.String()
 	f.w.mu.Unlock()
-	return f.Terms.Robots(ctx, origin)
+	return f.Terms.Rule(ctx, req, known, policy)
 }
 
 // logged returns the records in the files of crossings whose URL contains part:

@@ -2,6 +2,7 @@ package rulings
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
@@ -14,36 +15,117 @@ type Request struct {
 	Origin    hostkey.Origin
 	Target    string // path and query exactly as sent
 	UserAgent string // the agent's own field, as received
+	User      string // the proxy user name, which is the session; empty for none
+
+	// Spending names, in lower case, the fields of the request that spend or
+	// accept terms (T105). Their values are never looked at here.
+	Spending []string
+
+	// Purposes are ruled for in place of the policy's where they are set.
+	Purposes []Purpose
+
+	// All makes the decision go on behind what refuses, so that all of what the
+	// source says is found, for telling it. The first refusal stays the outcome.
+	All bool
 
 	// Page is the readings of Target. Nil makes Decide compute them.
 	Page *robots.Page
 }
 
-// Decide rules one request before it is sent (specs: terms T5, T8 stages 1 and
-// 2). The same arguments give the same ruling on any machine at any time. A nil
-// policy is one that did not load and refuses everything.
+// A decision is the state of one Decide: the stages of T8, in order, add to its
+// ruling what they find, and the first that ends the work sets the outcome.
+type decision struct {
+	req      *Request
+	terms    *Terms
+	policy   *Policy
+	page     *robots.Page
+	purposes []Purpose
+	stage    Stage
+	named    []string // URLs of the licences named so far, each once
+	ruling   Ruling
+}
+
+// Decide rules one request before it is sent, and, when terms has a Response,
+// the answer to it (specs: terms T5, T8). The same arguments give the same ruling
+// on any machine at any time. A nil policy is one that did not load and refuses
+// everything.
+//
+// A ruling that hangs on terms that were not looked up is undecided and names
+// them in Needs; the caller looks them up and decides again.
 func Decide(req Request, terms Terms, policy *Policy) Ruling {
 	if policy == nil {
 		return refuse(PolicyUnavailable, time.Time{}, "the operator's policy does not load",
 			Say("The operator's policy could not be loaded, so nothing is let through."))
 	}
-	if r := guardName(req.Origin, policy); r.Refused() {
-		return r
+	d := decision{req: &req, terms: &terms, policy: policy, page: req.Page, purposes: req.Purposes, stage: StageBefore}
+	if d.page == nil {
+		d.page = robots.NewPage(req.Target)
 	}
-	if policy.Class(req.Origin.Host) == Service || terms.Robots.Exempt {
-		return Ruling{Outcome: Proceed}
+	if len(d.purposes) == 0 {
+		d.purposes = policy.Purposes
 	}
-	return decideRobots(req, terms.Robots, policy)
+	switch {
+	case d.guarded(), d.spends():
+	case policy.Class(req.Origin.Host) == Service, terms.Robots.Exempt:
+		d.ruling.Outcome = Proceed
+	case d.sourceTerms(), d.ruling.Reason != "":
+	default:
+		d.ruling.Outcome = Proceed
+	}
+	return d.ruling
 }
 
-// guardName refuses addresses that are not public when the request names them
-// as such; names are judged when they are dialled (N6, N18).
-func guardName(o hostkey.Origin, policy *Policy) Ruling {
-	addr, ok := o.Addr()
-	if !ok || policy.AllowsAddr(o.Host, addr) {
-		return Ruling{Outcome: Proceed}
+// sourceTerms takes the stages of the source's own terms and reports whether one
+// ended the work. The first two that speak of purposes are statements, because a
+// stage's statements are ruled before its licences are asked for (T9).
+func (d *decision) sourceTerms() (ended bool) {
+	if d.robots() {
+		return true
 	}
-	return RefuseAddress(o.Host)
+	if d.isLicence() {
+		return false // a document in which terms are stated is not ruled by them (T11)
+	}
+	if d.robotsStatements() || d.robotsLicences() || d.reservation() {
+		return true
+	}
+	if d.terms.Response == nil || !d.terms.Response.ruled() {
+		return false
+	}
+	d.stage = StageHead
+	if d.head() {
+		return true
+	}
+	d.stage = StageBody
+	return d.html()
+}
+
+// guarded refuses addresses that are not public when the request names them as
+// such; names are judged when they are dialled (N6, N18).
+func (d *decision) guarded() bool {
+	if d.policy.Reachable(d.req.Origin) {
+		return false
+	}
+	d.ruling = RefuseAddress(d.req.Origin.Host)
+	return true
+}
+
+// spends refuses what spends the operator's money or accepts terms in the
+// operator's name without leave (T105).
+func (d *decision) spends() bool {
+	if len(d.req.Spending) == 0 || d.policy.MaySpend(d.req.User, d.req.Origin.Host) {
+		return false
+	}
+	d.ruling = refuse(SpendNotAllowed, time.Time{},
+		fmt.Sprintf("the request carries %s, and policy.spend does not let this agent spend at %s", strings.Join(d.req.Spending, ", "), d.req.Origin.Host),
+		Say("The request carries a field that spends or accepts terms, and the operator does not allow that here. Ask without it."))
+	return true
+}
+
+// Reachable reports whether the policy lets the edge ask o for anything. A host
+// written as an address that is not public is not asked (T17).
+func (p *Policy) Reachable(o hostkey.Origin) bool {
+	addr, ok := o.Addr()
+	return !ok || p.AllowsAddr(o.Host, addr)
 }
 
 // RefuseAddress is the ruling on a host whose address the guard does not let
@@ -54,53 +136,6 @@ func RefuseAddress(host string) Ruling {
 		Say("The address of this host is not public and the operator's policy does not list it."))
 }
 
-// decideRobots rules access by robots.txt (T15-T17, T42).
-func decideRobots(req Request, t RobotsTerms, policy *Policy) Ruling {
-	if t.Site == nil {
-		return refuseUnread(req.Origin, t)
-	}
-	page := req.Page
-	if page == nil {
-		page = robots.NewPage(req.Target)
-	}
-	access := t.Site.Select(policy.Identity.Tokens, req.UserAgent).Access(page)
-	r := Ruling{Robots: access.Decisions}
-	switch {
-	case access.OverLimit:
-		r = refuse(PathReadings, time.Time{}, "the path can be read in more ways than are ruled",
-			Say("The path can be read in more than % ways, so it cannot be ruled. Ask for a plainer spelling of it.", Number(robots.MaxReadings)))
-		r.Robots = access.Decisions
-	case access.Refused != nil:
-		d := access.Refused
-		r = refuse(RobotsDisallow, time.Time{},
-			fmt.Sprintf("robots.txt of %s refuses token %q in group %q by line %d: %s", req.Origin, d.Token, d.Group, d.Line, d.Rule),
-			Say("The site's robots.txt does not allow automated access to this path (line %). Other paths of the site may be allowed.", Number(d.Line)))
-		r.Robots = access.Decisions
-		r.Term = TermRef{Object: t.Object, Line: d.Line}
-	default:
-		r.Outcome = Proceed
-	}
-	return r
-}
-
-// refuseUnread rules an origin of whose robots.txt nothing is known (T17).
-func refuseUnread(o hostkey.Origin, t RobotsTerms) Ruling {
-	switch {
-	case t.Barred == PrivateAddress:
-		return RefuseAddress(o.Host)
-	case t.Barred != "":
-		return refuse(t.Barred, time.Time{}, fmt.Sprintf("robots.txt of %s was not asked for: %s", o, t.Cause),
-			Say("The edge is kept from asking for the site's robots.txt."))
-	case t.Outcome == TermUnreachable:
-		return refuse(RobotsUnreachable, t.ExpiresAt, fmt.Sprintf("robots.txt of %s is unreachable: %s", o, t.Cause),
-			Say("The site's robots.txt could not be reached, so nothing of the site may be fetched (RFC 9309, section 2.3.1.4). Ask again after %.", Instant(t.ExpiresAt)))
-	case t.Outcome == TermCutShort:
-		return refuse(RobotsCutShort, time.Time{}, fmt.Sprintf("the edge could not ask for robots.txt of %s: %s", o, t.Cause),
-			Say("The edge could not ask for the site's robots.txt. The fault is the edge's; ask again."))
-	}
-	return CouldNotDecide("no robots.txt was looked up for " + o.String())
-}
-
 // CouldNotDecide is the ruling after an error while deciding (503). Why goes
 // into the record only.
 func CouldNotDecide(why string) Ruling {
@@ -109,4 +144,71 @@ func CouldNotDecide(why string) Ruling {
 
 func refuse(reason Reason, retryAt time.Time, detail string, told Words) Ruling {
 	return Ruling{Outcome: Refuse, Reason: reason, Stage: StageBefore, Detail: detail, Told: told, RetryAt: retryAt}
+}
+
+// refuse ends the work: refused before the request, withheld after it. What was
+// found so far stays in the ruling. Where all is to be found, the work goes on.
+func (d *decision) refuse(reason Reason, retryAt time.Time, detail string, told Words) (ended bool) {
+	r := &d.ruling
+	if r.Reason != "" {
+		return false // only where all is to be found: the first one stays
+	}
+	r.Outcome, r.Reason, r.Stage, r.Detail, r.Told, r.RetryAt = Refuse, reason, d.stage, detail, told, retryAt
+	if d.stage != StageBefore {
+		r.Outcome = Withhold
+	}
+	return !d.req.All
+}
+
+// need ends the work for want of terms: undecided until they are looked up.
+func (d *decision) need(needs ...Need) bool {
+	why := CouldNotDecide("a term was not looked up: " + string(needs[0].Kind))
+	d.ruling.Reason = "" // an earlier refusal, where all is to be found, is met again
+	d.refuse(why.Reason, why.RetryAt, why.Detail, why.Told)
+	d.ruling.Outcome, d.ruling.Needs = Undecided, needs
+	return true
+}
+
+// point says which term refuses which purpose, for the refusal that follows.
+func (d *decision) point(purpose Purpose, term TermRef) {
+	if d.ruling.Reason == "" {
+		d.ruling.Purpose, d.ruling.Term = purpose, term
+	}
+}
+
+func (d *decision) gap(reason, detail string) {
+	d.ruling.Gaps = append(d.ruling.Gaps, Gap{reason, detail})
+}
+
+// state adds a statement and what it says to the pool (T107).
+func (d *decision) state(s Statement) {
+	d.ruling.Statements = append(d.ruling.Statements, s)
+	d.ruling.Effective.Pool(s.Says)
+}
+
+// ruleStatements refuses the first declared purpose that a statement added since
+// from forbids (T9).
+func (d *decision) ruleStatements(from int) bool {
+	for _, purpose := range d.purposes {
+		for i := range d.ruling.Statements[from:] {
+			s := &d.ruling.Statements[from+i]
+			if s.Says.For(purpose) == Disallow {
+				return d.refuseStatement(s, purpose)
+			}
+		}
+	}
+	return false
+}
+
+func (d *decision) refuseStatement(s *Statement, purpose Purpose) bool {
+	where, told := "the answer", Say("The site's answer does not allow the purpose % (%). The page was not released.", purpose, s.Source)
+	if s.Line > 0 {
+		where = fmt.Sprintf("line %d of robots.txt", s.Line)
+		told = Say("The site's robots.txt does not allow the purpose % for this page (%, line %).", purpose, s.Source, Number(s.Line))
+	} else if d.stage == StageBefore {
+		where = "tdmrep.json"
+		told = Say("The site reserves this page against the purpose % (%).", purpose, s.Source)
+	}
+	d.point(purpose, TermRef{Object: s.Object, Line: s.Line})
+	return d.refuse(s.Source.reason(), time.Time{}, fmt.Sprintf("%s of %s forbids %s by %s: %s", where, d.req.Origin, purpose, s.Source, s.Category), told)
 }

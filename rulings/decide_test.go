@@ -56,7 +56,7 @@ func TestT4ZeroValuesRefuse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := rulings.Decide(tt.req, tt.terms, tt.policy)
-			if got.Outcome != rulings.Refuse || got.Reason != tt.want || got.Stage != rulings.StageBefore {
+			if !got.Refused() || got.Reason != tt.want || got.Stage != rulings.StageBefore {
 				t.Errorf("%+v", got)
 			}
 			if got.Detail == "" || got.Told.String() == "" {
@@ -89,7 +89,7 @@ func TestT17WhatCannotBeReadIsRefusedForItsCause(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := rulings.Decide(get("/"), tt.terms, rulings.DefaultPolicy())
-			if got.Outcome != rulings.Refuse || got.Reason != tt.want || !got.RetryAt.Equal(tt.retryAt) {
+			if !got.Refused() || got.Reason != tt.want || !got.RetryAt.Equal(tt.retryAt) {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -1,9 +1,6 @@
 package rulings
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -19,7 +16,10 @@ type PolicyFile struct {
 	AllowPrivate []string // hosts and CIDR prefixes
 	Services     []string // hosts
 	Tunnels      []string // host patterns
+	Purposes     []string // declared, in this order; nil means ai-input
 	Identity     IdentityFile
+	Spend        []SpendFile
+	Terms        OperatorFile
 }
 
 // An IdentityFile is the section policy.identity as written.
@@ -38,7 +38,10 @@ type Fault struct{ Key, Problem string }
 // use it.
 type Policy struct {
 	Identity Identity
-	Purposes []string
+	Purposes []Purpose // declared, in this order; never empty
+
+	spend    []spendRule
+	operator operator
 
 	prefixes  []netip.Prefix
 	private   []pattern
@@ -81,7 +84,8 @@ func NewPolicy(f PolicyFile) (*Policy, []Fault) {
 	fault := func(key, format string, args ...any) {
 		faults = append(faults, Fault{key, fmt.Sprintf(format, args...)})
 	}
-	p := &Policy{Purposes: []string{"ai-input"}, Identity: Identity{Tokens: slices.Clone(f.Identity.ProductToken), UserAgent: UserAgentMode(f.Identity.UserAgent), Contact: f.Identity.Contact}}
+	p := &Policy{Identity: Identity{Tokens: slices.Clone(f.Identity.ProductToken), UserAgent: UserAgentMode(f.Identity.UserAgent), Contact: f.Identity.Contact}}
+	p.declare(f.Purposes, fault)
 	if len(p.Identity.Tokens) == 0 {
 		p.Identity.Tokens = []string{"wayleave"}
 	}
@@ -127,6 +131,8 @@ func NewPolicy(f PolicyFile) (*Policy, []Fault) {
 		}
 		p.tunnels = append(p.tunnels, pt)
 	}
+	p.allowSpending(f.Spend, fault)
+	p.describeOperator(f.Terms, fault)
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -185,70 +191,6 @@ func (p *Policy) Digest() Digest { return p.digest }
 // Canonical returns the effective policy as RFC 8785 canonical JSON, the form in
 // which it is kept as a term object. The caller must not change it.
 func (p *Policy) Canonical() []byte { return p.canonical }
-
-// seal fixes the canonical form. Members stand in the order RFC 8785 sorts them.
-func (p *Policy) seal() {
-	type identity struct {
-		Contact      string   `json:"contact,omitempty"`
-		ProductToken []string `json:"product_token"`
-		UserAgent    string   `json:"user_agent"`
-	}
-	none := []string{}
-	private := patternStrings(p.private)
-	for _, pr := range p.prefixes {
-		private = append(private, pr.String())
-	}
-	doc := struct {
-		AllowPrivate []string `json:"allow_private"`
-		Allowances   []string `json:"allowances"`
-		Caps         struct{} `json:"caps"`
-		Format       string   `json:"format"`
-		Hosts        struct {
-			Allow []string `json:"allow"`
-			Deny  []string `json:"deny"`
-			Rules []string `json:"rules"`
-		} `json:"hosts"`
-		Identity        identity `json:"identity"`
-		Mode            string   `json:"mode"`
-		Purposes        []string `json:"purposes"`
-		RequiredLicence []string `json:"required_licence"`
-		Screens         struct {
-			Exempt     []string `json:"exempt"`
-			Extract    string   `json:"extract"`
-			Injection  string   `json:"injection"`
-			LimitBytes int      `json:"limit_bytes"`
-			PII        string   `json:"pii"`
-			Scope      string   `json:"scope"`
-		} `json:"screens"`
-		Services []string `json:"services"`
-		Spend    []string `json:"spend"`
-		Terms    struct {
-			Agreements      []string `json:"agreements"`
-			Reporting       []string `json:"reporting"`
-			TDMBindsAIInput bool     `json:"tdm_binds_ai_input"`
-			UserClasses     []string `json:"user_classes"`
-		} `json:"terms"`
-		Tunnels []string `json:"tunnels"`
-	}{
-		AllowPrivate: sorted(private), Allowances: none, Format: "wayleave-policy/1", Mode: "observe",
-		Purposes: p.Purposes, RequiredLicence: none, Services: sorted(patternStrings(p.services)),
-		Spend: none, Tunnels: sorted(patternStrings(p.tunnels)),
-		Identity: identity{p.Identity.Contact, p.Identity.Tokens, string(p.Identity.UserAgent)},
-	}
-	doc.Hosts.Allow, doc.Hosts.Deny, doc.Hosts.Rules = none, none, none
-	doc.Screens.Exempt, doc.Screens.Extract, doc.Screens.Injection = none, "off", "off"
-	doc.Screens.LimitBytes, doc.Screens.PII, doc.Screens.Scope = 2<<20, "off", "sources"
-	doc.Terms.Agreements, doc.Terms.Reporting, doc.Terms.UserClasses = none, none, none
-
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // RFC 8785 escapes only what JSON must
-	if err := enc.Encode(doc); err != nil {
-		panic("rulings: encoding a policy: " + err.Error()) // strings and numbers only
-	}
-	p.canonical = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	p.digest = sha256.Sum256(p.canonical)
-}
 
 func sorted(list []string) []string {
 	slices.Sort(list)
@@ -317,8 +259,3 @@ func patternStrings(list []pattern) []string {
 	}
 	return out
 }
-
-// Reachable reports whether the policy lets the edge ask o for its terms. A
-// host written as an address that is not public is not asked (T17); names are
-// judged when they are dialled.
-func (p *Policy) Reachable(o hostkey.Origin) bool { return !guardName(o, p).Refused() }

@@ -198,7 +198,7 @@ func TestO10TheDefaultPolicyListsNothing(t *testing.T) {
 	if diff := cmp.Diff(want, p.Identity); diff != "" {
 		t.Errorf("identity (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"ai-input"}, p.Purposes); diff != "" {
+	if diff := cmp.Diff([]rulings.Purpose{rulings.AIInput}, p.Purposes); diff != "" {
 		t.Errorf("purposes (-want +got):\n%s", diff)
 	}
 }

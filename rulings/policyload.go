@@ -15,25 +15,35 @@ var ErrPolicyForm = errors.New("not the canonical form of a policy of this versi
 // policy lies among the term objects. It answers ErrPolicyForm unless loading
 // loses nothing: a member that these rules do not know could have ruled.
 func LoadPolicy(canonical []byte) (*Policy, error) {
-	var doc struct {
-		AllowPrivate []string `json:"allow_private"`
-		Services     []string `json:"services"`
-		Tunnels      []string `json:"tunnels"`
-		Identity     struct {
-			Contact      string   `json:"contact"`
-			ProductToken []string `json:"product_token"`
-			UserAgent    string   `json:"user_agent"`
-		} `json:"identity"`
-	}
-	if err := json.Unmarshal(canonical, &doc); err != nil {
+	var form policyForm
+	if err := json.Unmarshal(canonical, &form); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPolicyForm, err)
 	}
-	p, faults := NewPolicy(PolicyFile{
-		AllowPrivate: doc.AllowPrivate, Services: doc.Services, Tunnels: doc.Tunnels,
-		Identity: IdentityFile{doc.Identity.ProductToken, doc.Identity.UserAgent, doc.Identity.Contact},
-	})
+	p, faults := NewPolicy(form.file())
 	if len(faults) > 0 || !bytes.Equal(p.Canonical(), canonical) {
 		return nil, ErrPolicyForm
 	}
 	return p, nil
+}
+
+// file returns the policy as it could have been written.
+func (f *policyForm) file() PolicyFile {
+	file := PolicyFile{
+		AllowPrivate: f.AllowPrivate, Services: f.Services, Tunnels: f.Tunnels,
+		Identity: IdentityFile{f.Identity.ProductToken, f.Identity.UserAgent, f.Identity.Contact},
+		Terms:    OperatorFile{UserClasses: f.Terms.UserClasses, Country: f.Terms.Country, TDMBindsAIInput: f.Terms.TDMBindsAIInput},
+	}
+	for _, purpose := range f.Purposes {
+		file.Purposes = append(file.Purposes, string(purpose))
+	}
+	for _, s := range f.Spend {
+		file.Spend = append(file.Spend, SpendFile{s.User, s.Hosts})
+	}
+	for _, r := range f.Terms.Reporting {
+		file.Terms.Reporting = append(file.Terms.Reporting, ReportingFile{r.Profile, r.Hosts})
+	}
+	for _, a := range f.Terms.Agreements {
+		file.Terms.Agreements = append(file.Terms.Agreements, AgreementFile(a))
+	}
+	return file
 }

@@ -26,11 +26,26 @@ const (
 	RobotsUnreachable Reason = "robots_unreachable"
 	RobotsCutShort    Reason = "robots_cut_short"
 	PathReadings      Reason = "path_readings"
+	ContentUsage      Reason = "content_usage"
+	ContentSignal     Reason = "content_signal"
+	AITrainingRule    Reason = "ai_training_rule"
+	TDMReserved       Reason = "tdm_reserved"
+	NoAI              Reason = "noai"
+	LicenceUnread     Reason = "licence_unread"
+	LicenceCutShort   Reason = "licence_cut_short"
+	LicenceProhibits  Reason = "licence_prohibits"
+	LicenceNotListed  Reason = "licence_not_listed"
+	LicenceRestricted Reason = "licence_restricted"
+	LicencePayment    Reason = "licence_payment"
+	LicenceEncrypted  Reason = "licence_encrypted"
+	LicenceToken      Reason = "licence_token"
+	LicenceReporting  Reason = "licence_reporting"
 
 	// The operator's policy.
 	PolicyUnavailable Reason = "policy_unavailable"
 	PrivateAddress    Reason = "private_address"
 	TunnelNotListed   Reason = "tunnel_not_listed"
+	SpendNotAllowed   Reason = "spend_not_allowed"
 
 	// The edge itself.
 	RequestInvalid      Reason = "request_invalid"
@@ -79,10 +94,25 @@ var facts = map[Reason]Facts{
 	RobotsUnreachable: {WhoseSource, http.StatusServiceUnavailable, "http_request_denied", "The site's robots.txt could not be reached", 0},
 	RobotsCutShort:    {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not ask for the site's robots.txt", time.Second},
 	PathReadings:      {WhoseEdge, http.StatusForbidden, "http_request_denied", "The path can be read in too many ways", 0},
+	ContentUsage:      forbidden("The site's Content-Usage does not allow this purpose"),
+	ContentSignal:     forbidden("The site's Content-Signal does not allow this purpose"),
+	AITrainingRule:    forbidden("The site does not allow AI training on this page"),
+	TDMReserved:       forbidden("The site reserves text and data mining of this page"),
+	NoAI:              forbidden("The site does not allow AI to use this page"),
+	LicenceUnread:     forbidden("A licence of this page could not be read"),
+	LicenceCutShort:   {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The edge could not ask for a licence of this page", time.Second},
+	LicenceProhibits:  forbidden("A licence of this page prohibits this purpose"),
+	LicenceNotListed:  forbidden("A licence of this page does not list this purpose"),
+	LicenceRestricted: forbidden("A licence of this page is for others"),
+	LicencePayment:    priced("A licence of this page has to be paid for"),
+	LicenceEncrypted:  priced("A licence of this page covers encrypted content"),
+	LicenceToken:      priced("A licence of this page has to be obtained from its server"),
+	LicenceReporting:  forbidden("A licence of this page demands reports"),
 
 	PolicyUnavailable: {WhoseOperator, http.StatusServiceUnavailable, "http_request_denied", "The operator's policy does not load", 30 * time.Second},
 	PrivateAddress:    {WhoseOperator, http.StatusForbidden, "destination_ip_prohibited", "The address is not public", 0},
 	TunnelNotListed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow this tunnel", 0},
+	SpendNotAllowed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow spending here", 0},
 
 	RequestInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The request cannot be understood", 0},
 	SessionInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The session id is not valid", 0},
@@ -114,6 +144,17 @@ var facts = map[Reason]Facts{
 // upstream gives the facts of a reason that is itself an RFC 9209 error type.
 func upstream(status int, r Reason, title string) Facts {
 	return Facts{Whose: WhoseUpstream, Status: status, ProxyError: string(r), Title: title}
+}
+
+// forbidden gives the facts of a source's term that forbids what is declared.
+func forbidden(title string) Facts {
+	return Facts{Whose: WhoseSource, Status: http.StatusUnavailableForLegalReasons, ProxyError: "http_request_denied", Title: title}
+}
+
+// priced gives the facts of a source's term that wants what the edge has not: a
+// payment or a licence token.
+func priced(title string) Facts {
+	return Facts{Whose: WhoseSource, Status: http.StatusPaymentRequired, ProxyError: "http_request_denied", Title: title}
 }
 
 // Facts returns what is fixed about r. A code nobody defined has the facts of

@@ -1,20 +1,195 @@
 package rulings
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings/htmlhead"
 )
 
-// ResponseTerms is what an answer says of its own terms (specs: terms T65).
+// termFields are the fields of a response that bear on its terms, in the order in
+// which their object has them (specs: terms T118). net/http keeps the order of a
+// field's lines and not that of the fields.
+var termFields = [...]string{"Content-Usage", "Content-Signal", "Link", "Tdm-Reservation", "Tdm-Policy", "X-Robots-Tag", "Content-Type"}
+
+// ResponseTerms is what the head of an answer says of its terms (T65).
 type ResponseTerms struct {
 	Status int
-	Fields http.Header // those of TermFields only
-	Object Digest      // of the head; zero when it states nothing
+	Fields http.Header // those of termFields only
+	Term   Term        // the head as a term; its kind is empty when it states nothing
 	HTML   *HTMLTerms  // nil: not looked at
+}
+
+// ResponseOf returns what an answer says of its terms. It keeps no field that
+// does not bear on them.
+func ResponseOf(status int, h http.Header) *ResponseTerms {
+	r := &ResponseTerms{Status: status}
+	for _, name := range termFields {
+		if lines := h[name]; len(lines) > 0 {
+			if r.Fields == nil {
+				r.Fields = make(http.Header, 2)
+			}
+			r.Fields[name] = lines
+		}
+	}
+	return r
+}
+
+// ruled reports whether terms of the answer are ruled: those of what the agent
+// gets as the page, or is told to take its own copy for (T65).
+func (r *ResponseTerms) ruled() bool {
+	return r.Status >= 200 && r.Status <= 299 || r.Status == http.StatusNotModified
+}
+
+// States reports whether a field of the answer may state a term. Where none does,
+// there is nothing to rule in the head and nothing to keep of it.
+func (r *ResponseTerms) States() bool {
+	if !r.ruled() {
+		return false
+	}
+	for name, lines := range r.Fields {
+		switch name {
+		case "Content-Type":
+		case "Link":
+			if bytes.ContainsFunc(bytes.ToLower([]byte(strings.Join(lines, ","))), func(c rune) bool { return c == '*' }) || mentionsLicence(lines) {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// mentionsLicence reports whether a Link field may be about a licence. A starred
+// parameter can spell the word in escapes, so its star is asked for elsewhere.
+func mentionsLicence(lines []string) bool {
+	for _, line := range lines {
+		if strings.Contains(strings.ToLower(line), "license") {
+			return true
+		}
+	}
+	return false
+}
+
+// Octets returns the head as it is kept as a term object (T118).
+func (r *ResponseTerms) Octets() []byte {
+	var b bytes.Buffer
+	for _, name := range termFields {
+		for _, line := range r.Fields[name] {
+			fmt.Fprintf(&b, "%s: %s\n", strings.ToLower(name), line)
+		}
+	}
+	return b.Bytes()
+}
+
+// errHead is an object that is no head that was kept.
+var errHead = errors.New("not the kept head of an answer")
+
+// ParseHead is the inverse of Octets.
+func ParseHead(status int, octets []byte) (*ResponseTerms, error) {
+	h := make(http.Header)
+	for line := range bytes.Lines(octets) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), ": ")
+		if !ok {
+			return nil, errHead
+		}
+		name = http.CanonicalHeaderKey(name)
+		h[name] = append(h[name], value)
+	}
+	r := ResponseOf(status, h)
+	if !bytes.Equal(r.Octets(), octets) {
+		return nil, errHead
+	}
+	return r, nil
+}
+
+// ReadsHTML reports whether the head of the page itself may state terms: an HTML
+// page that comes with a body (T66).
+func (r *ResponseTerms) ReadsHTML(method string) bool {
+	return method != http.MethodHead && r.Status >= 200 && r.Status <= 299 && r.Status != http.StatusNoContent &&
+		r.pageKind() != htmlhead.Other
 }
 
 // HTMLTerms is what the head of an HTML page says of its terms. The zero value
 // is a head in which nothing is said.
 type HTMLTerms struct {
-	Object Digest
+	Term   Term // its kind is empty when the head states nothing
+	Head   *htmlhead.Head
+	Inline []InlineLicence
 	Unseen string // why the head could not be looked at: gap html_terms_unseen
+}
+
+// An InlineLicence is a licence that stands in the page.
+type InlineLicence struct {
+	Licence *Licence // nil when it cannot be read
+	Unread  Cause
+}
+
+// ReadHTML reads the head of the page that is the answer's body from its content,
+// no more of it than the head or the bound of T66. The error is that of content.
+func (r *ResponseTerms) ReadHTML(content io.Reader, o hostkey.Origin, target string, tokens []string) (*HTMLTerms, error) {
+	if r.pageKind() == htmlhead.Unseen {
+		return &HTMLTerms{Unseen: "the page is in UTF-16"}, nil
+	}
+	head, err := htmlhead.Read(content, r.htmlOptions(o, target, tokens))
+	return htmlTerms(head), err
+}
+
+// RestoreHTML returns what ReadHTML returned when octets were kept of it.
+func (r *ResponseTerms) RestoreHTML(octets []byte, o hostkey.Origin, target string, tokens []string) *HTMLTerms {
+	return htmlTerms(htmlhead.Restore(octets, r.htmlOptions(o, target, tokens)))
+}
+
+func (r *ResponseTerms) htmlOptions(o hostkey.Origin, target string, tokens []string) htmlhead.Options {
+	return htmlhead.Options{Page: pageURL(o, target), Tokens: tokens, XML: r.pageKind() == htmlhead.XHTML}
+}
+
+// pageKind is what the Content-Type says that the body is.
+func (r *ResponseTerms) pageKind() htmlhead.Kind {
+	lines := r.Fields["Content-Type"]
+	if len(lines) == 0 {
+		return htmlhead.Other
+	}
+	return htmlhead.KindOf(lines[0])
+}
+
+// pageURL is the URL against which what a page names is resolved.
+func pageURL(o hostkey.Origin, target string) *url.URL {
+	u, err := url.Parse(o.String() + target)
+	if err != nil {
+		u = &url.URL{Scheme: o.Scheme, Host: o.Authority(), Path: "/"}
+	}
+	return u
+}
+
+func htmlTerms(head *htmlhead.Head) *HTMLTerms {
+	t := &HTMLTerms{Head: head}
+	switch {
+	case head == nil:
+		return t
+	case head.UTF16:
+		t.Unseen = "the page is in UTF-16"
+		return t
+	}
+	for _, script := range head.Scripts {
+		licence, cause := ParseLicence(script)
+		t.Inline = append(t.Inline, InlineLicence{licence, cause})
+	}
+	return t
+}
+
+// Octets returns what is kept of the page as a term object (T118); nothing when
+// its head states nothing.
+func (t *HTMLTerms) Octets() []byte {
+	if t.Head == nil {
+		return nil
+	}
+	return t.Head.Extract
 }

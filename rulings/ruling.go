@@ -1,6 +1,7 @@
 package rulings
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wayleave/wayleave/rulings/robots"
@@ -9,7 +10,7 @@ import (
 // Ruleset names the version of the decision rules. It changes whenever a rule
 // changes an answer, so that a ruling in an old log is recomputed by the rules
 // it was made on.
-const Ruleset = "wayleave-rules/1"
+const Ruleset = "wayleave-rules/2"
 
 // An Outcome is what a decision came to. The zero value is Undecided, and
 // undecided refuses: code that forgot to decide can never let a request pass.
@@ -72,6 +73,15 @@ type Ruling struct {
 	// then, so that it refuses when nobody looks them up.
 	Needs []Need
 
+	// Whose is set where the term is another party's than Reason's facts say.
+	Whose Whose
+
+	// What was found on the way: it goes into the record (E17).
+	Statements []Statement
+	Licences   []LicenceRuling
+	Gaps       []Gap
+	Effective  Preferences // what the statements and licences come to
+
 	// Robots holds, for each product token ruled for, which group and line of
 	// robots.txt spoke (T30). Empty when no robots.txt was ruled.
 	Robots []robots.Decision
@@ -80,6 +90,22 @@ type Ruling struct {
 // Refused reports whether the ruling keeps the agent from the page. An
 // undecided ruling refuses.
 func (r Ruling) Refused() bool { return r.Outcome != Proceed }
+
+// WhoseTerm says who set the term behind a refusal.
+func (r *Ruling) WhoseTerm() Whose { return cmp.Or(r.Whose, r.Reason.Facts().Whose) }
+
+// A Gap is something about a source's terms that could not be known (T115). It
+// never refuses.
+type Gap struct{ Reason, Detail string }
+
+// Reasons of gaps (T115).
+const (
+	GapLicenceMissing  = "licence_missing"
+	GapLicenceOverHTTP = "licence_over_http"
+	GapHTMLTermsUnseen = "html_terms_unseen"
+	GapTDMUnread       = "tdm_unread"
+	GapWithheldPartial = "withheld_partial"
+)
 
 // A TermRef points at the place in a stored term that decided.
 type TermRef struct {

@@ -86,6 +86,9 @@ type Terms struct {
 	Licences []LicenceTerms // looked up so far, in the order in which they were named
 	TDM      *TDMTerms      // nil: not looked up
 	Response *ResponseTerms // nil: the request was not sent yet
+
+	// Waited is how long the look-ups took. It has no part in a ruling.
+	Waited time.Duration
 }
 
 // RobotsTerms is an origin's robots.txt as it stood when the request arrived.
@@ -110,20 +113,30 @@ type RobotsTerms struct {
 type Cause string
 
 const (
-	CauseStatus       Cause = "status"
-	CauseTransport    Cause = "transport"
-	CauseTooLarge     Cause = "too_large"
-	CauseXML          Cause = "xml"
-	CauseNotRSL       Cause = "not_rsl"
-	CauseInvalid      Cause = "invalid"
-	CauseBudget       Cause = "budget"
-	CauseNoneGoverns  Cause = "none_governs"
-	CauseRobots       Cause = "robots"
-	CauseScheme       Cause = "scheme"
-	CauseTooMany      Cause = "too_many"
-	CauseLink         Cause = "link"
-	CauseUnscriptable Cause = "script" // an inline document that did not end within what is read of a head
+	CauseStatus      Cause = "status"
+	CauseTransport   Cause = "transport"
+	CauseTooLarge    Cause = "too_large"
+	CauseXML         Cause = "xml"
+	CauseNotRSL      Cause = "not_rsl"
+	CauseInvalid     Cause = "invalid"
+	CauseBudget      Cause = "budget"
+	CauseNoneGoverns Cause = "none_governs"
+	CauseRobots      Cause = "robots"
+	CauseScheme      Cause = "scheme"
+	CauseTooMany     Cause = "too_many"
+	CauseLink        Cause = "link"
+	CauseUnended     Cause = "script" // an inline document that did not end within what is read of a head
 )
+
+// known reports whether c is one of the causes above.
+func (c Cause) known() bool {
+	switch c {
+	case CauseStatus, CauseTransport, CauseTooLarge, CauseXML, CauseNotRSL, CauseInvalid, CauseBudget, CauseNoneGoverns,
+		CauseRobots, CauseScheme, CauseTooMany, CauseLink, CauseUnended:
+		return true
+	}
+	return false
+}
 
 // LicenceTerms is one licence as it was found at its URL. Its zero value is
 // neither read nor missing, and refuses.
@@ -132,6 +145,7 @@ type LicenceTerms struct {
 	Licence  *Licence // the document; nil unless Outcome is read
 	Unread   Cause    // why Outcome is unread
 	Barred   Reason   // pacing's or policy's reason where that kept the edge from asking (T17, T69)
+	Replaced bool     // its URL is a recorded one in which values stand replaced (E23)
 	OverHTTP bool     // it came over http for a page over https: gap licence_over_http
 }
 

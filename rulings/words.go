@@ -32,6 +32,29 @@ type Instant time.Time
 
 func (t Instant) part() string { return time.Time(t).UTC().Format(time.RFC3339) }
 
+// part tells p only where it is one of the purposes there are: a Purpose can be
+// made of any text.
+func (p Purpose) part() string {
+	if !p.Known() {
+		return "unknown"
+	}
+	return string(p)
+}
+
+func (s StatementSource) part() string {
+	if s.reason() == UndecidedReason {
+		return "unknown"
+	}
+	return string(s)
+}
+
+func (c Cause) part() string {
+	if !c.known() {
+		return "unknown"
+	}
+	return string(c)
+}
+
 // Say makes Words: each % in format is replaced by the next part. Parts that
 // find no % are left out.
 func Say(format constant, parts ...Part) Words {

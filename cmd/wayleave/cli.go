@@ -98,7 +98,7 @@ the agent sees the end of the answer.`,
 		return usage(fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath()))
 	})
 	root.AddCommand(
-		c.serveCommand(), c.runCommand(), c.envCommand(), c.askCommand(), c.demoCommand(),
+		c.serveCommand(), c.runCommand(), c.envCommand(), c.askCommand(), c.termsCommand(), c.demoCommand(),
 		c.caCommand(), c.sessionCommand(), c.verifyCommand(), c.doctorCommand(), c.versionCommand(), configTopic(),
 		c.logCommand(), c.repairCommand(),
 	)

@@ -39,6 +39,14 @@ var demoVisits = []demoVisit{
 	{"failing", "/page", "robots.txt is 503: nothing may be assumed", rulings.RobotsUnreachable},
 	{"moved", "/old/page", "robots.txt was found behind a redirect", rulings.RobotsDisallow},
 	{"moved", "/new/page", "the same file, another path", ""},
+	{"usage", "/page", "Content-Usage: ai-use=y", ""},
+	{"usage", "/archive/1", "Content-Usage: /archive/ ai-use=n", rulings.ContentUsage},
+	{"signal", "/page", "Content-Signal: ai-input=no", rulings.ContentSignal},
+	{"free", "/page", "an RSL licence that is free", ""},
+	{"priced", "/page", "an RSL licence that wants a payment", rulings.LicencePayment},
+	{"unclear", "/page", "the licence is no RSL document", rulings.LicenceUnread},
+	{"header", "/page", "X-Robots-Tag: noai on the answer", rulings.NoAI},
+	{"inhtml", "/article", "a licence in the page's own head", rulings.LicenceProhibits},
 	{"", "http://169.254.169.254/latest/meta-data/", "an address that is not public", rulings.PrivateAddress},
 }
 
@@ -160,6 +168,9 @@ func (c *cli) printDemo(dir string, rows []demoRow) error {
 	wrong := 0
 	for _, r := range rows {
 		verdict := "yes"
+		if r.answered {
+			verdict = "not seen" // only the answer says so, and ask asks for none
+		}
 		if r.fault != "" {
 			verdict, wrong = "NO: "+r.fault, wrong+1
 		}

@@ -71,6 +71,7 @@ func (ca *demoCA) leaf(ip net.IP, now time.Time) (tls.Certificate, error) {
 type demoHost struct {
 	robots http.HandlerFunc
 	extra  map[string]http.HandlerFunc
+	fields http.Header // on every page
 }
 
 // A demoWeb is the sites of a demo, running.
@@ -87,30 +88,56 @@ var demoBig = bytes.Repeat([]byte("wayleave carries this line byte for byte\n"),
 
 // demoHosts are the sites of the demo by name.
 func demoHosts() map[string]demoHost {
-	text := func(s string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			fmt.Fprint(w, s)
-		}
-	}
-	status := func(code int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, http.StatusText(code), code) }
-	}
 	return map[string]demoHost{
 		"plain": {
-			robots: text("User-agent: *\nDisallow: /private/\nAllow: /private/press/\n"),
+			robots: demoText("User-agent: *\nDisallow: /private/\nAllow: /private/press/\n"),
 			extra:  map[string]http.HandlerFunc{"/big": serveDemoBig, "/events": serveDemoEvents},
 		},
-		"named":   {robots: text("User-agent: *\nAllow: /\n\nUser-agent: wayleave\nDisallow: /drafts/\n")},
-		"silent":  {robots: status(http.StatusNotFound)},
-		"failing": {robots: status(http.StatusServiceUnavailable)},
+		"named":   {robots: demoText("User-agent: *\nAllow: /\n\nUser-agent: wayleave\nDisallow: /drafts/\n")},
+		"silent":  {robots: demoStatus(http.StatusNotFound)},
+		"failing": {robots: demoStatus(http.StatusServiceUnavailable)},
 		"moved": {
 			robots: func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "/policies/robots.txt", http.StatusMovedPermanently)
 			},
-			extra: map[string]http.HandlerFunc{"/policies/robots.txt": text("User-agent: *\nDisallow: /old/\n")},
+			extra: map[string]http.HandlerFunc{"/policies/robots.txt": demoText("User-agent: *\nDisallow: /old/\n")},
 		},
+		"usage":   {robots: demoText("User-agent: *\nAllow: /\nContent-Usage: ai-use=y\nContent-Usage: /archive/ ai-use=n\n")},
+		"signal":  {robots: demoText("User-agent: *\nContent-Signal: search=yes, ai-input=no\nAllow: /\n")},
+		"free":    demoLicensed(`<permits type="usage">ai-input search</permits><payment type="free"/>`),
+		"priced":  demoLicensed(`<permits type="usage">ai-input</permits><payment type="use"><amount currency="USD">0.01</amount></payment>`),
+		"header":  {robots: demoText("User-agent: *\nAllow: /\n"), fields: http.Header{"X-Robots-Tag": {"noai"}}},
+		"inhtml":  {robots: demoText("User-agent: *\nAllow: /\n"), extra: map[string]http.HandlerFunc{"/article": serveDemoArticle}},
+		"unclear": {robots: demoText("License: /terms\nUser-agent: *\nAllow: /\n"), extra: map[string]http.HandlerFunc{"/terms": demoText("Ask us for terms.\n")}},
 	}
+}
+
+func demoText(s string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprint(w, s)
+	}
+}
+
+func demoStatus(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, http.StatusText(code), code) }
+}
+
+// demoLicensed is a site whose pages are under an RSL licence with these terms.
+func demoLicensed(terms string) demoHost {
+	licence := `<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license>` + terms + "</license></content></rsl>\n"
+	return demoHost{
+		robots: demoText("License: /license.xml\nUser-agent: *\nAllow: /\n"),
+		extra:  map[string]http.HandlerFunc{"/license.xml": demoText(licence)},
+	}
+}
+
+// serveDemoArticle is a page whose own head names a licence that prohibits the use.
+func serveDemoArticle(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, `<!doctype html><html><head><title>An article</title><script type="application/rsl+xml">`+
+		`<rsl xmlns="https://rslstandard.org/rsl"><content url=""><license><prohibits type="usage">ai-input</prohibits></license></content></rsl>`+
+		`</script></head><body><p>The article.</p></body></html>`)
 }
 
 func serveDemoBig(w http.ResponseWriter, r *http.Request) {
@@ -187,6 +214,7 @@ func (h demoHost) handler(name string) http.Handler {
 			serve(w, r)
 			return
 		}
+		maps.Copy(w.Header(), h.fields)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, demoPage(name, r.URL.Path))
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/proxy"
 	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/payment"
 	"github.com/wayleave/wayleave/rulings/terms"
 )
 
@@ -35,7 +36,11 @@ func explainGet(url string) admin.ExplainRequest {
 // explain rules r.URL now. It never errs: a URL that cannot be understood is
 // refused as the edge would refuse it.
 func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
-	policy, purposes := x.policy(), r.Purposes
+	policy := x.policy()
+	var purposes []rulings.Purpose
+	for _, p := range r.Purposes {
+		purposes = append(purposes, rulings.Purpose(p))
+	}
 	if len(purposes) == 0 && policy != nil {
 		purposes = policy.Purposes
 	}
@@ -51,29 +56,19 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 		ruling := refusal(rulings.TunnelNotListed, fmt.Sprintf("port %d is not in connect_ports", origin.Port))
 		return explanation(purposes, ruling, rulings.Terms{}), nil
 	}
-	req := rulings.Request{Method: r.Method, Origin: origin, Target: target, UserAgent: r.Headers.Get("User-Agent")}
-	known, held := x.terms(ctx, req, policy, r.Fetch)
-	if !held {
-		return unheld(purposes, origin), nil
+	req := rulings.Request{
+		Method: r.Method, Origin: origin, Target: target, UserAgent: r.Headers.Get("User-Agent"),
+		User: r.Session, Spending: payment.Spending(r.Headers), Purposes: purposes,
 	}
-	return explanation(purposes, rulings.Decide(req, known, policy), known), nil
-}
-
-// terms looks up what the decision needs, as a crossing would. held is false
-// when that would have to be asked for and fetch does not allow it.
-func (x explainer) terms(ctx context.Context, req rulings.Request, policy *rulings.Policy, fetch bool) (known rulings.Terms, held bool) {
-	if policy == nil || policy.Class(req.Origin.Host) != rulings.Source || !policy.Reachable(req.Origin) {
-		return known, true
+	var known rulings.Terms
+	if r.Fetch {
+		return explanation(purposes, x.book.Rule(ctx, req, &known, policy), known), nil
 	}
-	if known.Robots.Exempt = x.book.Exempt(req.Origin, req.Target); known.Robots.Exempt {
-		return known, true
+	ruling, missing := x.book.RuleHeld(req, &known, policy)
+	if len(missing) > 0 {
+		return unheld(purposes, origin, known, missing), nil
 	}
-	if fetch {
-		known.Robots = x.book.Robots(ctx, req.Origin)
-		return known, true
-	}
-	known.Robots, held = x.book.HeldRobots(req.Origin)
-	return known, held
+	return explanation(purposes, ruling, known), nil
 }
 
 // refusal is what the edge refuses before anything is looked up.

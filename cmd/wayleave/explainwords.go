@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,40 +12,111 @@ import (
 )
 
 // explanation puts a ruling and the terms it was made on into the form of A11.
-func explanation(purposes []string, r rulings.Ruling, known rulings.Terms) admin.Explanation {
-	e := admin.Explanation{Outcome: rulings.Proceed.String(), Purposes: purposes, Terms: termsOf(known, r.Term)}
+func explanation(purposes []rulings.Purpose, r rulings.Ruling, known rulings.Terms) admin.Explanation {
+	e := admin.Explanation{Outcome: rulings.Proceed.String(), Purposes: purposeNames(purposes), Terms: termsOf(known, r.Term)}
+	e.Effective = map[string]string{}
+	for _, p := range purposes {
+		e.Effective[string(p)] = r.Effective.For(p).String()
+	}
+	for _, s := range r.Statements {
+		e.Statements = append(e.Statements, admin.Statement{Source: string(s.Source), Category: s.Category, Preference: s.Preference.String(), Line: s.Line})
+	}
+	for _, l := range r.Licences {
+		e.Licences = append(e.Licences, admin.Licence{
+			URL: l.URL, Mechanism: string(l.Mechanism), Entry: l.Entry, Offer: l.Offer, RefusedBy: string(l.RefusedBy),
+			Payment: strings.Join(strings.Fields(l.Payment.Type+" "+l.Payment.Amount+" "+l.Payment.Currency), " "),
+		})
+	}
+	for _, g := range r.Gaps {
+		e.Gaps = append(e.Gaps, admin.Gap(g))
+	}
 	if !r.Refused() {
 		return e
 	}
-	facts := r.Reason.Facts()
-	e.Outcome, e.Reason, e.Whose = rulings.Refuse.String(), string(r.Reason), string(facts.Whose)
-	e.Status, e.RetryAt, e.Detail = facts.Status, r.RetryAt, r.Detail
+	e.Outcome, e.Reason, e.Whose = rulings.Refuse.String(), string(r.Reason), string(r.WhoseTerm())
+	e.Status, e.RetryAt, e.Detail, e.Purpose = r.Reason.Facts().Status, r.RetryAt, r.Detail, string(r.Purpose)
+	e.Change = wouldChange(r)
 	return e
 }
 
-// unheld is the answer that hangs on terms nobody may ask for now.
-func unheld(purposes []string, o hostkey.Origin) admin.Explanation {
-	return admin.Explanation{
-		Detail:   "robots.txt of " + o.String() + " is not held; it would have to be asked for first",
-		Purposes: purposes,
-		Terms:    []admin.Term{{Kind: rulings.TermRobots, URL: o.String() + "/robots.txt"}},
+func purposeNames(purposes []rulings.Purpose) (names []string) {
+	for _, p := range purposes {
+		names = append(names, string(p))
 	}
+	return names
 }
 
-// termsOf lists what was ruled on; decided points into the term that refused.
-func termsOf(known rulings.Terms, decided rulings.TermRef) []admin.Term {
-	t := known.Robots
-	if t.URL == "" {
+// wouldChange says what would change a refusal, in the operator's or the source's
+// hands.
+func wouldChange(r rulings.Ruling) string {
+	switch r.Reason {
+	case rulings.RobotsDisallow:
+		return "The site's robots.txt would have to allow the path for this token; other paths may be allowed already."
+	case rulings.RobotsUnreachable, rulings.RobotsCutShort, rulings.LicenceCutShort, rulings.UndecidedReason:
+		return "Asking again later: the answer hangs on terms that could not be read now."
+	case rulings.LicenceUnread:
+		return "The site's licence would have to be readable; it is asked for again when its time is over."
+	case rulings.PathReadings:
+		return "A plainer spelling of the path."
+	case rulings.ContentUsage, rulings.ContentSignal, rulings.AITrainingRule, rulings.TDMReserved, rulings.NoAI,
+		rulings.LicenceProhibits, rulings.LicenceNotListed:
+		return "The site would have to permit the purpose " + string(r.Purpose) + ", or policy.purposes would have to be without it, because the agent does not serve it."
+	case rulings.LicenceRestricted:
+		return "policy.terms.user_classes and policy.terms.country, where they are true of the operator, may meet the condition."
+	case rulings.LicencePayment, rulings.LicenceToken, rulings.LicenceEncrypted:
+		return "An agreement with the site: the edge makes no payment and holds no licence token."
+	case rulings.LicenceReporting:
+		return "policy.terms.reporting, where the operator does make the reports."
+	case rulings.SpendNotAllowed:
+		return "policy.spend would have to let this agent spend at this host, or the request would have to be without the field."
+	case rulings.PrivateAddress:
+		return "policy.allow_private would have to list the host or its prefix."
+	}
+	return ""
+}
+
+// unheld is the answer that hangs on terms nobody may ask for now.
+func unheld(purposes []rulings.Purpose, o hostkey.Origin, known rulings.Terms, missing []rulings.Need) admin.Explanation {
+	e := admin.Explanation{Purposes: purposeNames(purposes), Terms: termsOf(known, rulings.TermRef{})}
+	var names []string
+	for _, n := range missing {
+		t := admin.Term{Kind: n.Kind, Mechanism: n.Mechanism, URL: n.URL}
+		switch n.Kind {
+		case rulings.TermRobots:
+			t.URL = o.String() + "/robots.txt"
+		case rulings.TermTDM:
+			t.URL = o.String() + rulings.TDMPath
+		}
+		e.Terms, names = append(e.Terms, t), append(names, t.URL)
+	}
+	e.Detail = "not held, and to be asked for first: " + strings.Join(names, ", ")
+	return e
+}
+
+// termsOf lists what was ruled on, in order; decided points into the term that
+// refused.
+func termsOf(known rulings.Terms, decided rulings.TermRef) (list []admin.Term) {
+	if known.Robots.URL == "" {
 		return nil
 	}
-	line := 0
-	if decided.Object == t.Object {
-		line = decided.Line
+	add := func(t rulings.Term) {
+		term := admin.Term{
+			Kind: t.Kind, Mechanism: t.Mechanism, URL: t.URL, FinalURL: t.FinalURL, Status: t.Status, Outcome: t.Outcome, Cause: t.Cause, Cache: t.Cache,
+			FetchedAt: instant(t.FetchedAt), ExpiresAt: instant(t.ExpiresAt), Object: t.Object.String(),
+		}
+		if decided.Object == t.Object {
+			term.Line, term.Entry = decided.Line, decided.Entry
+		}
+		list = append(list, term)
 	}
-	return []admin.Term{{
-		Kind: t.Kind, URL: t.URL, Outcome: t.Outcome, Cause: t.Cause, Cache: t.Cache,
-		FetchedAt: instant(t.FetchedAt), ExpiresAt: instant(t.ExpiresAt), Object: t.Object.String(), Line: line,
-	}}
+	add(known.Robots.Term)
+	for _, l := range known.Licences {
+		add(l.Term)
+	}
+	if known.TDM != nil {
+		add(known.TDM.Term)
+	}
+	return list
 }
 
 // instant is t in the form records have (E8): UTC, to the millisecond.
@@ -66,12 +138,69 @@ func inWords(e admin.Explanation) string {
 		fmt.Fprintf(&b, "%s\n", e.Detail)
 	}
 	for _, t := range e.Terms {
-		if t.Outcome != "" {
-			fmt.Fprintf(&b, "ruled on %s (%s, %s%s)\n", t.URL, t.Outcome, t.Cache, since(t))
+		if t.Outcome == "" {
+			continue
 		}
+		fmt.Fprintf(&b, "ruled on %s (%s, %s%s)\n", t.URL, told(t), t.Cache, since(t))
+		if t.FinalURL != "" {
+			fmt.Fprintf(&b, "  found at %s\n", t.FinalURL)
+		}
+	}
+	for _, s := range e.Statements {
+		fmt.Fprintf(&b, "stated: %s %s: %s%s\n", s.Source, s.Category, s.Preference, atLine(s.Line))
+	}
+	for i, l := range e.Licences {
+		fmt.Fprintf(&b, "licence %d: %s\n", i+1, licenceInWords(l))
+	}
+	for _, p := range e.Purposes {
+		if word := e.Effective[p]; word != "" && len(e.Terms) > 0 {
+			fmt.Fprintf(&b, "purpose %s: %s\n", p, word)
+		}
+	}
+	for _, g := range e.Gaps {
+		fmt.Fprintf(&b, "not known: %s (%s)\n", g.Detail, g.Reason)
+	}
+	if e.Change != "" {
+		fmt.Fprintf(&b, "what would change it: %s\n", e.Change)
 	}
 	if !e.RetryAt.IsZero() {
 		fmt.Fprintf(&b, "ask again after %s\n", e.RetryAt.UTC().Format(time.RFC3339))
+	}
+	return b.String()
+}
+
+// told is the outcome of t with the reason for it.
+func told(t admin.Term) string {
+	if t.Cause == "" {
+		return string(t.Outcome)
+	}
+	return string(t.Outcome) + ": " + t.Cause
+}
+
+func atLine(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d of robots.txt)", line)
+}
+
+func licenceInWords(l admin.Licence) string {
+	var b strings.Builder
+	b.WriteString(cmp.Or(l.URL, "in the page"))
+	fmt.Fprintf(&b, ", named by %s", l.Mechanism)
+	if l.Entry > 0 {
+		fmt.Fprintf(&b, ", entry %d", l.Entry)
+	} else if l.RefusedBy == "" {
+		b.WriteString(", says nothing of this page")
+	}
+	if l.Offer > 0 {
+		fmt.Fprintf(&b, ", offer %d", l.Offer)
+	}
+	if l.Payment != "" {
+		fmt.Fprintf(&b, ", payment %s", l.Payment)
+	}
+	if l.RefusedBy != "" {
+		fmt.Fprintf(&b, ": refuses (%s)", l.RefusedBy)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,13 +15,18 @@ import (
 // the terms' objects and states, and the object of the policy. Any number of
 // goroutines may use it.
 type redecider struct {
-	mu       sync.Mutex
-	policies map[rulings.Digest]*rulings.Policy
-	files    map[rulings.Digest]*rulings.Site
+	mu           sync.Mutex
+	policies     map[rulings.Digest]*rulings.Policy
+	sites        map[rulings.Digest]*rulings.Site
+	licences     map[rulings.Digest]*rulings.Licence
+	reservations map[rulings.Digest]*rulings.TDMFile
 }
 
 func newRedecider() *redecider {
-	return &redecider{policies: make(map[rulings.Digest]*rulings.Policy), files: make(map[rulings.Digest]*rulings.Site)}
+	return &redecider{
+		policies: make(map[rulings.Digest]*rulings.Policy), sites: make(map[rulings.Digest]*rulings.Site),
+		licences: make(map[rulings.Digest]*rulings.Licence), reservations: make(map[rulings.Digest]*rulings.TDMFile),
+	}
 }
 
 // Why a ruling cannot be made again.
@@ -37,7 +43,7 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 		return evidence.Redone{}, errRuleset
 	}
 	var policy *rulings.Policy // nil refuses, as it did then
-	var purposes []string
+	var purposes []rulings.Purpose
 	if c.Policy != (rulings.Digest{}) {
 		var err error
 		if policy, err = d.policy(c); err != nil {
@@ -49,8 +55,8 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 	if err != nil {
 		return evidence.Redone{}, errNoRequest
 	}
-	req := rulings.Request{Method: c.Method, Origin: origin, Target: target, UserAgent: c.UserAgent}
-	known, err := d.terms(c, req)
+	req := rulings.Request{Method: c.Method, Origin: origin, Target: target, UserAgent: c.UserAgent, User: c.User, Spending: c.Spending}
+	known, err := d.terms(c, req, policy)
 	if err != nil {
 		return evidence.Redone{}, err
 	}
@@ -63,33 +69,106 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 
 // terms returns what the source's terms were to the crossing. A term of a kind
 // that these rules do not rule has no say in them.
-func (d *redecider) terms(c *evidence.RuledCrossing, req rulings.Request) (known rulings.Terms, err error) {
+func (d *redecider) terms(c *evidence.RuledCrossing, req rulings.Request, policy *rulings.Policy) (known rulings.Terms, err error) {
 	if !c.Ruled {
-		known.Robots.Exempt = terms.Exempt(req.Origin, req.Target)
+		known.Robots.Exempt = rulings.Exempt(req.Origin, req.Target)
 		return known, nil
+	}
+	if c.HTTPStatus != 0 {
+		// A head or page of which no term was kept stated none.
+		known.Response = rulings.ResponseOf(c.HTTPStatus, http.Header{"Content-Type": {c.ContentType}})
+		known.Response.HTML = &rulings.HTMLTerms{}
 	}
 	for _, t := range c.Terms {
-		if t.Kind != rulings.TermRobots {
-			continue
+		if err := d.restore(c, req, policy, t, &known); err != nil {
+			return known, err
 		}
-		var site *rulings.Site
-		if terms.NeedsObject(t) && t.Object != (rulings.Digest{}) {
-			if site, err = d.file(c, t.Object); err != nil {
-				return known, err
-			}
+	}
+	if known.Robots.URL == "" {
+		return known, errNotKept
+	}
+	return known, nil
+}
+
+// restore adds the term t to known as it was found at the time.
+func (d *redecider) restore(c *evidence.RuledCrossing, req rulings.Request, policy *rulings.Policy, t rulings.Term, known *rulings.Terms) error {
+	switch t.Kind {
+	case rulings.TermRobots:
+		site, err := termOf(d, c, t, d.sites, func(octets []byte) (*rulings.Site, error) { return rulings.ParseSite(octets), nil })
+		if err != nil {
+			return err
 		}
 		if known.Robots, err = terms.Restore(t, site); err != nil {
-			return known, errNotKept
+			return errNotKept
 		}
-		return known, nil
+	case rulings.TermLicence:
+		licence, err := termOf(d, c, t, d.licences, func(octets []byte) (*rulings.Licence, error) {
+			licence, _ := rulings.ParseLicence(octets) // nil is unread, as it was then
+			return licence, nil
+		})
+		if err != nil {
+			return err
+		}
+		restored, err := terms.RestoreLicence(t, req.Origin, licence)
+		if err != nil {
+			return errNotKept
+		}
+		restored.Replaced = replacedValue.MatchString(t.URL)
+		known.Licences = append(known.Licences, restored)
+	case rulings.TermTDM:
+		file, err := termOf(d, c, t, d.reservations, func(octets []byte) (*rulings.TDMFile, error) {
+			file, _ := rulings.ParseTDM(octets) // nil states nothing, as it did then
+			return file, nil
+		})
+		if err != nil {
+			return err
+		}
+		restored, err := terms.RestoreTDM(t, file)
+		if err != nil {
+			return errNotKept
+		}
+		known.TDM = &restored
+	case rulings.TermHead, rulings.TermHTML:
+		return d.restoreAnswer(c, req, policy, t, known)
 	}
-	return known, errNotKept
+	return nil
+}
+
+// restoreAnswer adds what the head of the answer or of the page said.
+func (d *redecider) restoreAnswer(c *evidence.RuledCrossing, req rulings.Request, policy *rulings.Policy, t rulings.Term, known *rulings.Terms) error {
+	if t.Object == (rulings.Digest{}) || known.Response == nil || policy == nil {
+		return errNotKept
+	}
+	octets, err := c.Object(t.Object)
+	if err != nil {
+		return err
+	}
+	if t.Kind == rulings.TermHTML {
+		known.Response.HTML = known.Response.RestoreHTML(octets, req.Origin, req.Target, policy.Identity.Tokens)
+		known.Response.HTML.Term = t
+		return nil
+	}
+	head, err := rulings.ParseHead(c.HTTPStatus, octets)
+	if err != nil {
+		return errNotKept
+	}
+	head.Term, head.HTML = t, known.Response.HTML
+	known.Response = head
+	return nil
+}
+
+// termOf returns what the object of t holds, or nil where it names none.
+func termOf[T any](d *redecider, c *evidence.RuledCrossing, t rulings.Term, kept map[rulings.Digest]*T, parse func([]byte) (*T, error)) (*T, error) {
+	if t.Object == (rulings.Digest{}) {
+		return nil, nil
+	}
+	return remember(&d.mu, kept, keptTerms, c, t.Object, parse)
 }
 
 // Kept of each kind; beyond that all is forgotten and read again.
 const (
 	keptPolicies = 256
-	keptFiles    = 256
+	keptTerms    = 256 // of each kind
 )
 
 func (d *redecider) policy(c *evidence.RuledCrossing) (*rulings.Policy, error) {
@@ -99,12 +178,6 @@ func (d *redecider) policy(c *evidence.RuledCrossing) (*rulings.Policy, error) {
 			return nil, errPolicy
 		}
 		return p, nil
-	})
-}
-
-func (d *redecider) file(c *evidence.RuledCrossing, object rulings.Digest) (*rulings.Site, error) {
-	return remember(&d.mu, d.files, keptFiles, c, object, func(octets []byte) (*rulings.Site, error) {
-		return rulings.ParseSite(octets), nil
 	})
 }
 
@@ -142,11 +215,12 @@ func hangs(c *evidence.RuledCrossing, req rulings.Request, known rulings.Terms, 
 	}
 	at := replacedValue.FindStringIndex(req.Target)
 	switch {
-	case c.Cut:
-		return true
+	case c.Cut, len(known.Licences) > 0, known.TDM != nil:
+		return true // these speak of paths too
 	case at == nil:
 		return false // it was in the fragment, which is never sent
 	}
 	prefix := strings.Clone(req.Target[:at[0]])
-	return !known.Robots.Site.Select(policy.Identity.Tokens, req.UserAgent).Settled(prefix)
+	selection := known.Robots.Site.Select(policy.Identity.Tokens, req.UserAgent)
+	return !selection.Settled(prefix) || !selection.TermsSettled(prefix)
 }

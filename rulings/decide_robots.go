@@ -1,0 +1,81 @@
+package rulings
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings/robots"
+)
+
+// robots rules access by robots.txt (T15-T17, T42). A page that robots.txt keeps
+// us from has no other terms (T43).
+func (d *decision) robots() bool {
+	t := &d.terms.Robots
+	if t.Site == nil {
+		d.unreadRobots(t)
+		return true
+	}
+	access := t.Site.Select(d.policy.Identity.Tokens, d.req.UserAgent).Access(d.page)
+	d.ruling.Robots = access.Decisions
+	switch {
+	case access.OverLimit:
+		return d.refuse(PathReadings, time.Time{}, "the path can be read in more ways than are ruled",
+			Say("The path can be read in more than % ways, so it cannot be ruled. Ask for a plainer spelling of it.", Number(robots.MaxReadings)))
+	case access.Refused == nil, d.isLicence():
+		return false
+	}
+	r := access.Refused
+	d.point("", TermRef{Object: t.Object, Line: r.Line})
+	return d.refuse(RobotsDisallow, time.Time{},
+		fmt.Sprintf("robots.txt of %s refuses token %q in group %q by line %d: %s", d.req.Origin, r.Token, r.Group, r.Line, r.Rule),
+		Say("The site's robots.txt does not allow automated access to this path (line %). Other paths of the site may be allowed.", Number(r.Line)))
+}
+
+// unreadRobots rules an origin of whose robots.txt nothing is known (T17).
+func (d *decision) unreadRobots(t *RobotsTerms) {
+	o := d.req.Origin
+	switch {
+	case t.Barred == PrivateAddress:
+		d.ruling = RefuseAddress(o.Host)
+	case t.Barred != "":
+		d.refuse(t.Barred, time.Time{}, fmt.Sprintf("robots.txt of %s was not asked for: %s", o, t.Cause),
+			Say("The edge is kept from asking for the site's robots.txt."))
+	case t.Outcome == TermUnreachable:
+		d.refuse(RobotsUnreachable, t.ExpiresAt, fmt.Sprintf("robots.txt of %s is unreachable: %s", o, t.Cause),
+			Say("The site's robots.txt could not be reached, so nothing of the site may be fetched (RFC 9309, section 2.3.1.4). Ask again after %.", Instant(t.ExpiresAt)))
+	case t.Outcome == TermCutShort:
+		d.refuse(RobotsCutShort, time.Time{}, fmt.Sprintf("the edge could not ask for robots.txt of %s: %s", o, t.Cause),
+			Say("The edge could not ask for the site's robots.txt. The fault is the edge's; ask again."))
+	default:
+		d.need(Need{Kind: TermRobots})
+	}
+}
+
+// isLicence reports whether the request is for a licence that the origin's own
+// robots.txt names (T11).
+func (d *decision) isLicence() bool {
+	site := d.terms.Robots.Site
+	return site != nil && site.names(d.base(), d.req.Origin, d.req.Target)
+}
+
+// base is the URL that the lines of robots.txt are resolved against (T56).
+func (d *decision) base() string {
+	if t := &d.terms.Robots; t.FinalURL != "" {
+		return t.FinalURL
+	}
+	return d.req.Origin.String() + "/robots.txt"
+}
+
+// isDocument reports whether target is one of the documents in which an origin
+// states its terms: no robots.txt is asked for on their account (T11).
+func isDocument(target string) bool {
+	return target == "/robots.txt" || target == TDMPath
+}
+
+// TDMPath is where an origin keeps its tdmrep.json.
+const TDMPath = "/.well-known/tdmrep.json"
+
+// Exempt reports whether a request for target is never ruled by the origin's
+// terms, and asks for none (T11): robots.txt and tdmrep.json, without a query.
+func Exempt(_ hostkey.Origin, target string) bool { return isDocument(target) }

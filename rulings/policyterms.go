@@ -1,0 +1,194 @@
+package rulings
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wayleave/wayleave/rulings/rsl"
+)
+
+// A SpendFile is one item of policy.spend as written: who may send fields that
+// spend, and to which hosts (T105).
+type SpendFile struct {
+	User  string   `json:"user"`  // proxy user name; one that ends in * stands for all that begin so
+	Hosts []string `json:"hosts"` // host patterns
+}
+
+// An OperatorFile is the section policy.terms as written: what the operator is
+// and has agreed.
+type OperatorFile struct {
+	UserClasses     []string
+	Country         string
+	Reporting       []ReportingFile
+	Agreements      []AgreementFile
+	TDMBindsAIInput bool
+}
+
+// A ReportingFile is a reporting profile that the operator meets at hosts (T92).
+type ReportingFile struct {
+	Profile string   `json:"profile"`
+	Hosts   []string `json:"hosts"`
+}
+
+// An AgreementFile is an agreement with a host. It is recorded and may add a
+// demand; it overrides nothing (T92).
+type AgreementFile struct {
+	Host      string `json:"host"`
+	Reference string `json:"reference"`
+	Reporting string `json:"reporting"` // profile that the agreement demands; empty for none
+}
+
+// A spendRule is a checked item of policy.spend.
+type spendRule struct {
+	user  string
+	hosts []pattern
+}
+
+// operator is the checked section policy.terms.
+type operator struct {
+	classes    []string
+	country    string
+	reporting  []reporting
+	agreements []agreement
+	tdmInput   bool
+}
+
+type reporting struct {
+	profile string
+	hosts   []pattern
+}
+
+type agreement struct {
+	host                 pattern
+	reference, reporting string
+}
+
+// A faulter notes what is wrong under a key of the policy.
+type faulter func(key, format string, args ...any)
+
+// declare checks the declared purposes (T2).
+func (p *Policy) declare(names []string, fault faulter) {
+	if names == nil {
+		names = []string{string(AIInput)}
+	}
+	if len(names) == 0 {
+		fault("purposes", "is empty; leave the key out for ai-input")
+	}
+	for i, name := range names {
+		switch purpose := Purpose(name); {
+		case !purpose.Known():
+			fault(fmt.Sprintf("purposes[%d]", i), "%q is none of ai-input, ai-train, ai-index, search", name)
+		case slices.Contains(p.Purposes, purpose):
+			fault(fmt.Sprintf("purposes[%d]", i), "%q is given twice", name)
+		default:
+			p.Purposes = append(p.Purposes, purpose)
+		}
+	}
+}
+
+// allowSpending checks policy.spend.
+func (p *Policy) allowSpending(rules []SpendFile, fault faulter) {
+	for i, rule := range rules {
+		key := fmt.Sprintf("spend[%d]", i)
+		if name := strings.TrimSuffix(rule.User, "*"); rule.User == "" || strings.Contains(name, "*") {
+			fault(key+".user", "%q is no user name; use one, or its beginning and *", rule.User)
+		}
+		p.spend = append(p.spend, spendRule{rule.User, hostPatterns(key+".hosts", rule.Hosts, fault)})
+	}
+}
+
+// hostPatterns checks a list of host patterns that may not be empty.
+func hostPatterns(key string, hosts []string, fault faulter) (list []pattern) {
+	if len(hosts) == 0 {
+		fault(key, "is missing; name the hosts")
+	}
+	for i, host := range hosts {
+		pt, err := parsePattern(host)
+		if err != nil {
+			fault(fmt.Sprintf("%s[%d]", key, i), "%v", err)
+			continue
+		}
+		list = append(list, pt)
+	}
+	return list
+}
+
+var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// describeOperator checks policy.terms.
+func (p *Policy) describeOperator(f OperatorFile, fault faulter) {
+	o := operator{country: f.Country, tdmInput: f.TDMBindsAIInput, classes: sorted(slices.Clone(f.UserClasses))}
+	for i, class := range f.UserClasses {
+		if class == "" || strings.ContainsAny(class, " \t\r\n") {
+			fault(fmt.Sprintf("terms.user_classes[%d]", i), "%q is no user class; use one word, such as commercial", class)
+		}
+	}
+	if f.Country != "" && !countryCode.MatchString(f.Country) {
+		fault("terms.country", "%q is no country; use two capitals, such as DE", f.Country)
+	}
+	for i, r := range f.Reporting {
+		key := fmt.Sprintf("terms.reporting[%d]", i)
+		if u, err := url.Parse(r.Profile); err != nil || u.Scheme == "" {
+			fault(key+".profile", "%q is no profile; use its URL", r.Profile)
+		}
+		o.reporting = append(o.reporting, reporting{r.Profile, hostPatterns(key+".hosts", r.Hosts, fault)})
+	}
+	for i, a := range f.Agreements {
+		key := fmt.Sprintf("terms.agreements[%d]", i)
+		host, err := parsePattern(a.Host)
+		if err != nil {
+			fault(key+".host", "%v", err)
+		}
+		o.agreements = append(o.agreements, agreement{host, a.Reference, a.Reporting})
+	}
+	p.operator = o
+}
+
+func (o operator) form() operatorForm {
+	f := operatorForm{
+		Agreements: []agreementForm{}, Country: o.country, Reporting: []reportingForm{},
+		TDMBindsAIInput: o.tdmInput, UserClasses: append([]string{}, o.classes...),
+	}
+	for _, a := range o.agreements {
+		f.Agreements = append(f.Agreements, agreementForm{a.host.String(), a.reference, a.reporting})
+	}
+	for _, r := range o.reporting {
+		f.Reporting = append(f.Reporting, reportingForm{sorted(patternStrings(r.hosts)), r.profile})
+	}
+	return f
+}
+
+// MaySpend reports whether user may send fields that spend to host, a key of
+// hostkey.Key (T105).
+func (p *Policy) MaySpend(user, host string) bool {
+	return slices.ContainsFunc(p.spend, func(r spendRule) bool {
+		prefix, wild := strings.CutSuffix(r.user, "*")
+		named := user == r.user || wild && strings.HasPrefix(user, prefix)
+		return user != "" && named && matchAny(r.hosts, host)
+	})
+}
+
+// licensee is what a licence of host may ask the operator to be (T88, T92).
+func (p *Policy) licensee(host string) rsl.Operator {
+	o := rsl.Operator{UserClasses: p.operator.classes, Country: p.operator.country}
+	for _, r := range p.operator.reporting {
+		if matchAny(r.hosts, host) {
+			o.Reporting = append(o.Reporting, r.profile)
+		}
+	}
+	return o
+}
+
+// demands returns the reporting that the operator's agreement with host demands
+// and is not declared to be met, with the agreement's position from 1; 0 is none.
+func (p *Policy) demands(host string) (profile string, position int) {
+	for i, a := range p.operator.agreements {
+		if a.reporting != "" && a.host.match(host) && !slices.Contains(p.licensee(host).Reporting, a.reporting) {
+			return a.reporting, i + 1
+		}
+	}
+	return "", 0
+}
