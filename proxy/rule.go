@@ -87,8 +87,8 @@ func (x *crossing) listTerms() {
 func (x *crossing) ruleAnswer(r *http.Request, resp *http.Response) rulings.Ruling {
 	x.describe(resp)
 	x.challenged(resp)
-	if x.rec.Class != rulings.Source || !x.rec.Ruled {
-		return x.ruling // a service, or a document that is exempt
+	if x.rec.Class != rulings.Source || !x.rec.Ruled || !rulings.MayState(resp.StatusCode, resp.Header) {
+		return x.ruling // a service, a document that is exempt, or an answer that says nothing of terms
 	}
 	answer := rulings.ResponseOf(resp.StatusCode, resp.Header)
 	states, reads := answer.States(), answer.ReadsHTML(r.Method)
@@ -138,7 +138,6 @@ func (x *crossing) keep(kind rulings.TermKind, status int, octets []byte) ruling
 // wireLimit bounds how many octets as served are held while the head of a page
 // is read: a content coding can be made to yield nothing for long.
 const wireLimit = 128 << 10
-
 
 // readHead reads the head of the page and puts what it took back in front of the
 // body, as served. It reads no further than the head goes (T113).

@@ -41,10 +41,26 @@ func ResponseOf(status int, h http.Header) *ResponseTerms {
 	return r
 }
 
+// MayState reports whether an answer has anything in it that bears on its terms,
+// so that ResponseOf has to be asked. Nearly every answer has only its type.
+func MayState(status int, h http.Header) bool {
+	if !isRuled(status) {
+		return false
+	}
+	for _, name := range termFields {
+		if lines := h[name]; len(lines) > 0 && (name != "Content-Type" || htmlhead.KindOf(lines[0]) != htmlhead.Other) {
+			return true
+		}
+	}
+	return false
+}
+
 // ruled reports whether terms of the answer are ruled: those of what the agent
 // gets as the page, or is told to take its own copy for (T65).
-func (r *ResponseTerms) ruled() bool {
-	return r.Status >= 200 && r.Status <= 299 || r.Status == http.StatusNotModified
+func (r *ResponseTerms) ruled() bool { return isRuled(r.Status) }
+
+func isRuled(status int) bool {
+	return status >= 200 && status <= 299 || status == http.StatusNotModified
 }
 
 // States reports whether a field of the answer may state a term. Where none does,

@@ -49,7 +49,11 @@ type Demand struct {
 // answer. The body may be cut at MaxBody. No input is an error, and time and
 // memory are in proportion to the fields and MaxBody.
 func Demanded(status int, h http.Header, body []byte) Demand {
-	d := Demand{Rail: rail(status, h, body), Charge: charge(h)}
+	d := Demand{Rail: rail(status, h, body)}
+	if !hasAny(h, ofAnswers) {
+		return d
+	}
+	d.Charge = charge(h)
 	if has(h, "accept-signature") {
 		d.Noted = append(d.Noted, "accept-signature")
 	}

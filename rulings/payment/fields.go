@@ -16,6 +16,9 @@ var spending = []string{"crawler-exact-price", "crawler-max-price", "payment-sig
 // each once (T105). It never returns a value. Every line of Authorization is
 // looked at, and every scheme in it.
 func Spending(h http.Header) []string {
+	if !hasAny(h, ofRequests) {
+		return nil
+	}
 	var names []string
 	if s := schemesOf(lines(h, "authorization")); s.license || s.l402 || s.payment {
 		names = append(names, "authorization")
@@ -26,6 +29,26 @@ func Spending(h http.Header) []string {
 		}
 	}
 	return names
+}
+
+// ofRequests are the fields that are looked at in a request, and ofAnswers those
+// in any answer.
+var (
+	ofRequests = append([]string{"authorization"}, spending...)
+	ofAnswers  = []string{"crawler-charged", "payment-response", "accept-signature", CrawlerPrice}
+)
+
+// hasAny reports whether h has a field of names in any spelling. Nearly every
+// message has none, and one pass tells.
+func hasAny(h http.Header, names []string) bool {
+	for spelling := range h {
+		for _, name := range names {
+			if equalFold(spelling, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lines returns the lines of a field. A header map may have names that are not in
