@@ -65,5 +65,14 @@ func (v licenceVector) run(t *testing.T) {
 		gap = "licence_over_http"
 	}
 	check(t, "gap", gap, v.Expect.Gap)
+	ruling := rulings.Decide(rulings.Request{Method: "GET", Origin: site, Target: page.RequestURI()}, rulings.Terms{
+		Robots: rulings.RobotsTerms{
+			Term: rulings.Term{Kind: rulings.TermRobots, Outcome: rulings.TermRead, Status: 200},
+			Site: rulings.ParseSite([]byte("License: " + need.URL + "\n")),
+		},
+		Licences: []rulings.LicenceTerms{got},
+	}, policyFor(t, string(v.Purpose)))
+	check(t, "ruling", ruling.Outcome.String(), v.Expect.Ruling)
+	check(t, "reason", ruling.Reason, v.Expect.Reason)
 	checkLife(t, b, v.Expect.Life, arrived, got.ExpiresAt, func() { ask() })
 }

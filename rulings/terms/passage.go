@@ -50,7 +50,7 @@ func (p *passage) gate(ctx context.Context, at place) gate {
 		return gate{} // a service has no terms (T1)
 	}
 	path := at.target()
-	if Exempt(at.origin, path) {
+	if rulings.Exempt(at.origin, path) {
 		return gate{} // a document of terms (T11)
 	}
 	return p.access(ctx, at.origin, path)

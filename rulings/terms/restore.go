@@ -62,10 +62,6 @@ func RestoreTDM(t rulings.Term, file *rulings.TDMFile) (rulings.TDMTerms, error)
 	return f.tdmTerms(), nil
 }
 
-// Exempt reports whether a request for target is never ruled by the terms of its
-// origin, and asks for none (T11).
-func Exempt(origin hostkey.Origin, target string) bool { return (*Book)(nil).Exempt(origin, target) }
-
 // barredBy reads back why the edge was kept from asking: the reason stands at
 // the end of the cause (answer.cause).
 func barredBy(t rulings.Term) rulings.Reason {

@@ -55,13 +55,6 @@ func (b *Book) HeldRobots(origin hostkey.Origin) (rulings.RobotsTerms, bool) {
 	return f.robotsTerms(), ok
 }
 
-// Exempt reports whether a request for target at origin is one that robots.txt
-// does not rule and is not asked for: robots.txt and tdmrep.json themselves,
-// without a query (T11).
-func (b *Book) Exempt(_ hostkey.Origin, target string) bool {
-	return target == robotsKind.target || target == tdmKind.target
-}
-
 func (f *found) robotsTerms() rulings.RobotsTerms {
 	return rulings.RobotsTerms{Term: f.Term, Site: f.site, Barred: f.barred}
 }

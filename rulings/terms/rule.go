@@ -3,6 +3,7 @@ package terms
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/robots"
@@ -59,11 +60,10 @@ func (b *Book) inquiry(req rulings.Request, known *rulings.Terms, policy *ruling
 }
 
 func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
-	q.first(ctx)
+	if q.first(ctx); len(q.missing) > 0 {
+		return rulings.Ruling{Needs: q.missing} // undecided
+	}
 	for range maxRounds {
-		if len(q.missing) > 0 {
-			return rulings.Ruling{Needs: q.missing}
-		}
 		r := rulings.Decide(q.req, *q.known, q.policy)
 		needs := stage(r.Needs)
 		if len(needs) == 0 {
@@ -73,6 +73,9 @@ func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
 			if !q.lookUp(ctx, n) {
 				return rulings.CouldNotDecide("the " + string(n.Kind) + " that was looked up is still needed")
 			}
+		}
+		if len(q.missing) > 0 {
+			return r // undecided for want of them
 		}
 	}
 	return rulings.CouldNotDecide("look-ups without end")
@@ -90,14 +93,16 @@ func stage(needs []rulings.Need) []rulings.Need {
 	return nil
 }
 
-// first looks robots.txt up, which nearly every request needs. Of a host that has
-// no terms, that may not be asked, or of a request that is refused without, it is
-// not asked for.
+// first looks robots.txt up, which nearly every request needs: to decide first
+// whether it does would double the cost of ruling. A host that has no terms or
+// may not be asked is not; of a request that spends the decision says whether it
+// comes to that (T105).
 func (q *inquiry) first(ctx context.Context) {
 	switch {
-	case q.policy == nil, q.policy.Class(q.req.Origin.Host) != rulings.Source, !q.policy.Reachable(q.req.Origin):
-	case q.book.Exempt(q.req.Origin, q.req.Target):
+	case q.policy == nil, len(q.req.Spending) > 0, q.policy.Class(q.req.Origin.Host) != rulings.Source, !q.policy.Reachable(q.req.Origin):
+	case rulings.Exempt(q.req.Origin, q.req.Target):
 		q.known.Robots.Exempt = true
+	case len(q.req.Spending) > 0:
 	default:
 		q.lookUp(ctx, rulings.Need{Kind: rulings.TermRobots})
 	}
@@ -106,6 +111,8 @@ func (q *inquiry) first(ctx context.Context) {
 // lookUp adds what n names to what is known, or to what is missing. It is false
 // when it is known already, which cannot have changed.
 func (q *inquiry) lookUp(ctx context.Context, n rulings.Need) bool {
+	start := time.Now()
+	defer func() { q.known.Waited += time.Since(start) }()
 	switch n.Kind {
 	case rulings.TermRobots:
 		return q.lookUpRobots(ctx)

@@ -13,7 +13,7 @@ var tdmKind = &kind{
 	name:   rulings.TermTDM,
 	dir:    "tdmrep",
 	format: "wayleave-terms-tdmrep/1",
-	target: "/.well-known/tdmrep.json",
+	target: rulings.TDMPath,
 	judge:  func(a *answer) verdict { return judgeDocument(a, tdmMissing) },
 	parse: func(body []byte) (document, string) {
 		file, err := rulings.ParseTDM(body)

@@ -146,7 +146,7 @@ func (v vector) run(t *testing.T) {
 	before := w.asked()
 	got := b.Robots(t.Context(), site)
 	arrived := time.Now().UTC()
-	got.Exempt = b.Exempt(site, v.Target)
+	got.Exempt = rulings.Exempt(site, v.Target)
 	policy, faults := rulings.NewPolicy(rulings.PolicyFile{Identity: rulings.IdentityFile{ProductToken: v.Tokens}})
 	if len(faults) > 0 {
 		t.Fatal(faults)
