@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"wayleave": main,
 		"site":     siteMain,
+		"sites":    sitesMain,
 		"fetch":    fetchMain,
 		"die":      dieMain,
 	})
@@ -57,6 +58,11 @@ func scriptParams(dir string) testscript.Params {
 			"signal": signalBackground,
 			"ready":  setReady,
 			"source": sourceFile,
+			"get":    getWith("fetch", "-i"),
+			"told":   checkTold,
+			"logged": checkLogged,
+			"asked":  checkAsked,
+			"expand": expandFiles,
 		},
 	}
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -120,41 +117,6 @@ func (s *site) note(line string) {
 	}
 	defer f.Close()
 	fmt.Fprintln(f, line)
-}
-
-// fetchMain is a client as an agent would be: fetch URL prints the body and
-// exits 0 for a 2xx answer, 1 otherwise. It reads HTTPS_PROXY itself, because
-// Go's own reading of it leaves loopback targets out.
-func fetchMain() {
-	if err := fetch(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "fetch:", err)
-		os.Exit(1)
-	}
-}
-
-func fetch(target string) error {
-	via, err := url.Parse(os.Getenv("HTTPS_PROXY"))
-	if err != nil {
-		return err
-	}
-	roots := x509.NewCertPool()
-	bundle, err := os.ReadFile(os.Getenv("SSL_CERT_FILE"))
-	if err != nil || !roots.AppendCertsFromPEM(bundle) {
-		return fmt.Errorf("SSL_CERT_FILE: %w", err)
-	}
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: roots}}}
-	resp, err := client.Get(target)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(os.Stdout, resp.Body); err != nil {
-		return err
-	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s", resp.Status, resp.Header.Get("Proxy-Status"))
-	}
-	return nil
 }
 
 // dieMain ends itself by a signal (die TERM), exits with a code (die 7), or
