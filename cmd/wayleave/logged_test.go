@@ -51,6 +51,7 @@ type loggedCrossing struct {
 				Entry, Offer  int
 				RefusedBy     string   `json:"refused_by"`
 				NotUnderstood []string `json:"not_understood"`
+				Duties        []string
 				Payment       struct{ Type, Amount, Currency string }
 			}
 			Effective map[string]string
@@ -152,7 +153,7 @@ func (c *loggedCrossing) says(ts *testscript.TestScript) map[string]string {
 	}
 	for _, l := range r.Declarations.Licences {
 		licences = append(licences, inOneLine("by "+l.Mechanism+number(" entry ", l.Entry)+number(" offer ", l.Offer),
-			l.Payment.Type, l.Payment.Amount, l.Payment.Currency, l.RefusedBy))
+			l.Payment.Type, l.Payment.Amount, l.Payment.Currency, strings.Join(l.Duties, " "), l.RefusedBy))
 		words = append(words, l.NotUnderstood...)
 	}
 	for _, g := range r.Gaps {

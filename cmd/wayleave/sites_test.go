@@ -106,7 +106,7 @@ func (w *web) start(name string, n byte) error {
 	w.loops.Go(func() { _ = server.ServeTLS(secure, "", "") }) // end when Close closes them
 	w.loops.Go(func() { _ = server.Serve(plain) })
 	w.ports = append(w.ports, strconv.Itoa(secure.Addr().(*net.TCPAddr).Port))
-	fmt.Fprintf(&w.env, "%s=https://%s\n%[1]s_http=http://%s\n%[1]s_host=%s\n", name, secure.Addr(), plain.Addr(), ip)
+	fmt.Fprintf(&w.env, "%[1]s=https://%[2]s\n%[1]s_http=http://%[3]s\n%[1]s_host=%[4]s\n", name, secure.Addr(), plain.Addr(), ip)
 	return nil
 }
 
