@@ -101,10 +101,12 @@ func (w *web) start(name string, n byte) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: s, TLSConfig: &tls.Config{Certificates: []tls.Certificate{leaf}}, ErrorLog: log.New(io.Discard, "", 0)}
-	w.servers = append(w.servers, server)
-	w.loops.Go(func() { _ = server.ServeTLS(secure, "", "") }) // end when Close closes them
-	w.loops.Go(func() { _ = server.Serve(plain) })
+	quiet := log.New(io.Discard, "", 0)
+	overTLS := &http.Server{Handler: s, TLSConfig: &tls.Config{Certificates: []tls.Certificate{leaf}}, ErrorLog: quiet}
+	overTCP := &http.Server{Handler: s, ErrorLog: quiet}
+	w.servers = append(w.servers, overTLS, overTCP)
+	w.loops.Go(func() { _ = overTLS.ServeTLS(secure, "", "") }) // end when Close closes them
+	w.loops.Go(func() { _ = overTCP.Serve(plain) })
 	w.ports = append(w.ports, strconv.Itoa(secure.Addr().(*net.TCPAddr).Port))
 	fmt.Fprintf(&w.env, "%[1]s=https://%[2]s\n%[1]s_http=http://%[3]s\n%[1]s_host=%[4]s\n", name, secure.Addr(), plain.Addr(), ip)
 	return nil
