@@ -41,8 +41,11 @@ type decision struct {
 	page     *robots.Page
 	purposes []Purpose
 	stage    Stage
-	named    []string // URLs of the licences named so far, each once
 	ruling   Ruling
+
+	selection robots.Selection // what of robots.txt binds our tokens and the agent's name
+	document  bool             // the request is for a licence that robots.txt names (T11)
+	named     []string         // URLs of the licences named so far, each once
 }
 
 // Decide rules one request before it is sent, and, when terms has a Response,
@@ -75,15 +78,14 @@ func Decide(req Request, terms Terms, policy *Policy) Ruling {
 	return d.ruling
 }
 
-// sourceTerms takes the stages of the source's own terms and reports whether one
-// ended the work. The first two that speak of purposes are statements, because a
-// stage's statements are ruled before its licences are asked for (T9).
+// sourceTerms takes the stages of the source's own terms, in the order of T8, and
+// reports whether one ended the work.
 func (d *decision) sourceTerms() (ended bool) {
-	if d.robots() {
+	if d.unknownPurpose() || d.robots() {
 		return true
 	}
-	if d.isLicence() {
-		return false // a document in which terms are stated is not ruled by them (T11)
+	if d.document {
+		return false // what states terms is not ruled by them (T11)
 	}
 	if d.robotsStatements() || d.robotsLicences() || d.reservation() {
 		return true
@@ -119,6 +121,18 @@ func (d *decision) spends() bool {
 		fmt.Sprintf("the request carries %s, and policy.spend does not let this agent spend at %s", strings.Join(d.req.Spending, ", "), d.req.Origin.Host),
 		Say("The request carries a field that spends or accepts terms, and the operator does not allow that here. Ask without it."))
 	return true
+}
+
+// unknownPurpose keeps a purpose that no term speaks about from being one that
+// nothing forbids.
+func (d *decision) unknownPurpose() bool {
+	for _, purpose := range d.purposes {
+		if !purpose.Known() {
+			d.ruling = CouldNotDecide(fmt.Sprintf("%q is no purpose", string(purpose)))
+			return true
+		}
+	}
+	return false
 }
 
 // Reachable reports whether the policy lets the edge ask o for anything. A host
@@ -180,10 +194,18 @@ func (d *decision) gap(reason, detail string) {
 	d.ruling.Gaps = append(d.ruling.Gaps, Gap{reason, detail})
 }
 
-// state adds a statement and what it says to the pool (T107).
+// state adds a statement and what it says to the pool.
 func (d *decision) state(s Statement) {
 	d.ruling.Statements = append(d.ruling.Statements, s)
-	d.ruling.Effective.Pool(s.Says)
+	d.pool(s.Says)
+}
+
+// pool adds what a term says of the declared purposes (T107).
+func (d *decision) pool(says Preferences) {
+	for _, purpose := range d.purposes {
+		i := purpose.index()
+		d.ruling.Effective[i] = max(d.ruling.Effective[i], says[i])
+	}
 }
 
 // ruleStatements refuses the first declared purpose that a statement added since

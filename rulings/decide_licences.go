@@ -1,123 +1,95 @@
 package rulings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // maxLicences is how many licences are read for one crossing; a further one is
 // unread (T58).
 const maxLicences = 8
 
-// A LicenceRuling is what one document came to (E17).
-type LicenceRuling struct {
-	URL       string // empty for a document that stands in the page
-	Mechanism Mechanism
-	Entry     int // the first content entry that governs the page, from 1; 0 when none does
-	Offer     int // the licence taken, from 1 across the entries; 0 when none is
-	Payment   Payment
-	Server    string
-	Reporting []string
-	Duties    []string
-	RefusedBy Reason // of the first refused purpose; empty when none is
-	Skipped   []string
-	Says      Preferences
-}
-
-// A Payment is what an offer wants to be paid. The zero value is nothing; an
-// amount that is not known is empty and never zero.
-type Payment struct{ Type, Amount, Currency string }
-
 // A namedLicence is a licence of a page on its way to a ruling.
 type namedLicence struct {
-	url       string
+	url       string // empty where nothing can be asked for
 	mechanism Mechanism
-	position  int // among the licences of the crossing, from 1
-	found     *LicenceTerms
-	licence   *Licence // nil when unread, missing or cut short
+	found     *LicenceTerms // nil where nothing was asked for
+	licence   *Licence      // nil when unread, missing or cut short
 	unread    Cause
-	selected  [][]int
-	verdicts  [len(purposes)]verdict
+
+	number   int       // among the licences of the page, from 1
+	selected [][]int   // the entries that govern the page, for each selection
+	verdicts []verdict // for each declared purpose
 }
 
-// robotsLicences reads and rules the licences that robots.txt names (T56, T57),
-// and then what the operator's own agreement with the source demands (T92).
+// robotsLicences rules the licences that robots.txt names (T56, T57), and then
+// what the operator's own agreement with the source demands (T92).
 func (d *decision) robotsLicences() bool {
 	t := &d.terms.Robots
-	urls, unread := t.Site.licences(d.policy.Identity.Tokens, d.req.UserAgent, d.base())
-	if len(urls)+unread > 0 && d.licences(ByRobots, urls, unread, nil) {
-		return true
+	if t.Site.States(robots.License) {
+		urls, unread := t.Site.licences(d.selection, t.FinalURL, d.req.Origin)
+		list, needs := d.lookUp(ByRobots, urls)
+		if len(needs) > 0 {
+			return d.need(needs...)
+		}
+		if d.ruleLicences(append(list, unasked(ByRobots, unread, CauseScheme)...)) {
+			return true
+		}
 	}
-	profile, position := d.policy.demands(d.req.Origin.Host)
-	if position == 0 {
+	return d.agreement()
+}
+
+// agreement rules the demand of the operator's agreement with the source as that
+// of a licence is ruled (T92).
+func (d *decision) agreement() bool {
+	profile, number := d.policy.demands(d.req.Origin.Host)
+	if number == 0 {
 		return false
 	}
 	if d.ruling.Reason == "" {
 		d.ruling.Whose = WhoseOperator
 	}
 	return d.refuse(LicenceReporting, time.Time{},
-		fmt.Sprintf("policy.terms.agreements %d with %s demands reporting by %s, which policy.terms.reporting does not list", position, d.req.Origin.Host, profile),
-		Say("The operator's agreement with the site (%) demands reports that are not made.", Number(position)))
-}
-
-// licences rules the documents that one stage names: by URL, in order, and as
-// documents that stand in the page. Unread counts those that are named so that
-// nothing can be asked for. What could not be read comes first, because it
-// concerns every purpose; then each purpose over each document (T9).
-func (d *decision) licences(by Mechanism, urls []string, unread int, inline []InlineLicence) bool {
-	list, needs := d.lookUp(by, urls)
-	if len(needs) > 0 {
-		return d.need(needs...)
-	}
-	for range unread {
-		list = append(list, &namedLicence{mechanism: by, position: d.position(list), unread: CauseScheme})
-	}
-	for i := range inline {
-		list = append(list, &namedLicence{mechanism: Inline, position: d.position(list), licence: inline[i].Licence, unread: inline[i].Unread})
-	}
-	for _, l := range list {
-		d.choose(l)
-	}
-	for _, l := range list {
-		if l.licence == nil && d.refuseUnread(l) {
-			return true
-		}
-	}
-	return d.ruleStage(list)
+		fmt.Sprintf("policy.terms.agreements %d with %s demands reporting by %s, which policy.terms.reporting does not list", number, d.req.Origin.Host, profile),
+		Say("The operator's agreement with the site (%) demands reports that are not made.", Number(number)))
 }
 
 // lookUp returns what was found of each URL that no earlier stage named, or what
 // has to be looked up.
-func (d *decision) lookUp(by Mechanism, urls []string) (list []*namedLicence, needs []Need) {
+func (d *decision) lookUp(by Mechanism, urls []string) (list []namedLicence, needs []Need) {
+	if len(urls) == 0 {
+		return nil, nil
+	}
+	list = make([]namedLicence, 0, len(urls))
 	for _, u := range urls {
 		if slices.Contains(d.named, u) {
 			continue // read once, and ruled where it was first named (T68)
 		}
 		d.named = append(d.named, u)
-		l := &namedLicence{url: u, mechanism: by, position: len(d.named)}
-		if list = append(list, l); len(d.named) > maxLicences {
+		l := namedLicence{url: u, mechanism: by}
+		if len(d.named) > maxLicences {
 			l.unread = CauseTooMany
-			continue
-		}
-		if l.found = d.terms.licence(l.position, u); l.found == nil {
+		} else if l.found = d.terms.licence(len(d.named), u); l.found == nil {
 			needs = append(needs, Need{TermLicence, u, by})
-			continue
+		} else if l.unread = l.found.Unread; l.found.Outcome == TermRead {
+			l.licence = l.found.Licence
 		}
-		l.licence, l.unread = l.found.Licence, l.found.Unread
+		list = append(list, l)
 	}
 	return list, needs
 }
 
-// position is that of the licence that comes behind list.
-func (d *decision) position(list []*namedLicence) int {
-	if len(list) == 0 {
-		return len(d.named) + 1
-	}
-	return list[len(list)-1].position + 1
+// unasked returns count licences that are named so that nothing can be asked for.
+// No more of them are listed than could be read.
+func unasked(by Mechanism, count int, why Cause) []namedLicence {
+	return slices.Repeat([]namedLicence{{mechanism: by, unread: why}}, min(count, maxLicences+1))
 }
 
-// licence returns what was found of the licence that was named as the one at
+// licence returns what was found of the licence that was looked up as the one at
 // position, from 1; nil when nobody has looked. Licences are looked up in the
 // order in which they are named, so that a record in which values of a URL stand
 // replaced still tells which is which.
@@ -131,6 +103,35 @@ func (t *Terms) licence(position int, url string) *LicenceTerms {
 	return nil
 }
 
+// ruleLicences rules the documents that one stage names. What could not be read
+// comes first, because it concerns every purpose; then each purpose over each
+// document. All that refuse are recorded; the first gives the reason (T9).
+func (d *decision) ruleLicences(list []namedLicence) (ended bool) {
+	if len(list) == 0 {
+		return false
+	}
+	for i := range list {
+		l := &list[i]
+		d.ruling.Licences = append(d.ruling.Licences, LicenceRuling{URL: l.url, Mechanism: l.mechanism})
+		l.number = len(d.ruling.Licences)
+		d.choose(l)
+	}
+	for i := range list {
+		if l := &list[i]; l.licence == nil && d.refuseUnread(l) {
+			ended = true
+		}
+	}
+	d.weigh(list)
+	for p, purpose := range d.purposes {
+		for i := range list {
+			if l := &list[i]; l.licence != nil && d.refusePurpose(l, &l.verdicts[p], purpose) {
+				ended = true
+			}
+		}
+	}
+	return ended
+}
+
 // choose finds the entries of l that govern the page (T78 to T84).
 func (d *decision) choose(l *namedLicence) {
 	if l.licence == nil {
@@ -142,64 +143,75 @@ func (d *decision) choose(l *namedLicence) {
 	}
 }
 
+// weigh rules each document that could be read for every declared purpose, and
+// adds what it says to the pool.
+func (d *decision) weigh(list []namedLicence) {
+	operator := d.policy.licensee(d.req.Origin.Host)
+	for i := range list {
+		l := &list[i]
+		if l.licence == nil {
+			continue
+		}
+		l.rule(d.purposes, operator)
+		record := d.record(l)
+		record.Skipped = l.licence.skipped
+		record.take(&l.verdicts[0])
+		for p, purpose := range d.purposes {
+			record.Says[purpose.index()] = l.verdicts[p].preference
+		}
+		d.pool(record.Says)
+		if l.found != nil && l.found.OverHTTP {
+			d.gap(GapLicenceOverHTTP, fmt.Sprintf("%s came over http", l.url))
+		}
+	}
+}
+
+// record is what is recorded of l.
+func (d *decision) record(l *namedLicence) *LicenceRuling { return &d.ruling.Licences[l.number-1] }
+
 // refuseUnread refuses for a licence that could not be read (T63, T69). One that
 // is missing binds nobody and leaves a gap.
 func (d *decision) refuseUnread(l *namedLicence) bool {
-	t := l.found
+	record, t := d.record(l), l.found
 	switch {
 	case t == nil, l.unread != "":
 	case t.Outcome == TermMissing:
 		d.gap(GapLicenceMissing, fmt.Sprintf("%s was answered with status %d", l.url, t.Status))
 		return false
 	case t.Outcome == TermCutShort && t.Barred != "":
-		return d.refuse(t.Barred, time.Time{}, fmt.Sprintf("licence %d (%s) was not asked for: %s", l.position, l.url, t.Cause),
-			Say("The edge is kept from asking for licence % of this page.", Number(l.position)))
+		record.RefusedBy = t.Barred
+		return d.refuse(t.Barred, time.Time{}, fmt.Sprintf("licence %d (%s) was not asked for: %s", l.number, l.url, t.Cause),
+			Say("The edge is kept from asking for licence % of this page.", Number(l.number)))
 	case t.Outcome == TermCutShort:
-		return d.refuse(LicenceCutShort, time.Time{}, fmt.Sprintf("the edge could not ask for licence %d (%s): %s", l.position, l.url, t.Cause),
-			Say("The edge could not ask for licence % of this page. The fault is the edge's; ask again.", Number(l.position)))
+		record.RefusedBy = LicenceCutShort
+		return d.refuse(LicenceCutShort, time.Time{}, fmt.Sprintf("the edge could not ask for licence %d (%s): %s", l.number, l.url, t.Cause),
+			Say("The edge could not ask for licence % of this page. The fault is the edge's; ask again.", Number(l.number)))
 	}
-	d.ruling.Licences = append(d.ruling.Licences, LicenceRuling{URL: l.url, Mechanism: l.mechanism, RefusedBy: LicenceUnread})
+	record.RefusedBy = LicenceUnread
+	d.point("", TermRef{Object: d.objectOf(l)})
 	var retryAt time.Time
-	detail := fmt.Sprintf("licence %d (%s, named by %s) is unread: %s", l.position, l.url, l.mechanism, l.unread)
+	why := string(l.unread)
+	told := Say("Licence % of this page could not be read (%), so it cannot be kept.", Number(l.number), l.unread)
 	if t != nil {
-		retryAt = t.ExpiresAt
-		d.point("", TermRef{Object: t.Object})
-		if t.Cause != "" {
-			detail = fmt.Sprintf("licence %d (%s, named by %s) is unread: %s", l.position, l.url, l.mechanism, t.Cause)
-		}
+		retryAt, why = t.ExpiresAt, cmp.Or(t.Cause, why)
 	}
-	if retryAt.IsZero() {
-		return d.refuse(LicenceUnread, retryAt, detail, Say("Licence % of this page could not be read (%), so it cannot be kept.", Number(l.position), l.unread))
+	if !retryAt.IsZero() {
+		told = Say("Licence % of this page could not be read (%), so it cannot be kept. Ask again after %.", Number(l.number), l.unread, Instant(retryAt))
 	}
-	return d.refuse(LicenceUnread, retryAt, detail,
-		Say("Licence % of this page could not be read (%), so it cannot be kept. Ask again after %.", Number(l.position), l.unread, Instant(retryAt)))
+	return d.refuse(LicenceUnread, retryAt,
+		fmt.Sprintf("licence %d (%s, named by %s) is unread: %s", l.number, cmp.Or(l.url, "of no URL"), l.mechanism, why), told)
 }
 
-// ruleStage refuses the first declared purpose that a document of list refuses,
-// and adds to the pool what the documents say.
-func (d *decision) ruleStage(list []*namedLicence) bool {
-	list = slices.DeleteFunc(list, func(l *namedLicence) bool { return l.licence == nil })
-	first := len(d.ruling.Licences)
-	operator := d.policy.licensee(d.req.Origin.Host)
-	for _, l := range list {
-		if l.rule(operator); l.found != nil && l.found.OverHTTP {
-			d.gap(GapLicenceOverHTTP, fmt.Sprintf("%s came over http", l.url))
-		}
-		record := l.record(d.purposes[0])
-		d.ruling.Effective.Pool(record.Says)
-		d.ruling.Licences = append(d.ruling.Licences, record)
+// objectOf is the term that holds what l says or, where nothing was asked for,
+// the one that names it.
+func (d *decision) objectOf(l *namedLicence) Digest {
+	switch {
+	case l.found != nil:
+		return l.found.Object
+	case d.stage == StageBody:
+		return d.terms.Response.HTML.Term.Object
+	case d.stage == StageHead:
+		return d.terms.Response.Term.Object
 	}
-	var refused bool
-	for _, purpose := range d.purposes {
-		for i, l := range list {
-			v := l.verdicts[max(purpose.index(), 0)]
-			record := &d.ruling.Licences[first+i]
-			if v.preference != Disallow || record.RefusedBy != "" {
-				continue
-			}
-			record.RefusedBy = v.reason // every refusing term is recorded; the first gives the reason
-			refused = refused || d.refuseLicence(l, v, record, purpose)
-		}
-	}
-	return refused
+	return d.terms.Robots.Object
 }

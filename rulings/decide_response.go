@@ -1,9 +1,7 @@
 package rulings
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/wayleave/wayleave/rulings/contentsignal"
 	"github.com/wayleave/wayleave/rulings/contentusage"
@@ -14,33 +12,27 @@ import (
 )
 
 // head rules what the head of the answer says (T8, stage 7): Link members that
-// cannot be read, then the statements, then the licences.
+// cannot be read, because they concern every purpose, then the statements, then
+// the licences, which are asked for only now (T9).
 func (d *decision) head() bool {
 	r := d.terms.Response
 	if !r.States() {
 		return false
 	}
-	page := pageURL(d.req.Origin, d.req.Target)
-	named := links.Licences(page, r.Fields["Link"])
 	from := len(d.ruling.Statements)
 	d.headStatements(r)
-	if len(named.Unread) > 0 {
-		return d.refuseNamed(ByLink, len(named.Unread), r.Term.Object)
+	var named links.Result
+	if lines := r.Fields["Link"]; len(lines) > 0 {
+		named = links.Licences(pageURL(d.req.Origin, d.req.Target), lines)
 	}
-	if d.ruleStatements(from) {
+	if d.ruleLicences(unasked(ByLink, len(named.Unread), CauseLink)) || d.ruleStatements(from) {
 		return true
 	}
-	return len(named.Licences) > 0 && d.licences(ByLink, named.Licences, 0, nil)
-}
-
-// refuseNamed withholds the page because a licence is named in a way that cannot
-// be read, so that nothing could be asked for (T63).
-func (d *decision) refuseNamed(by Mechanism, count int, object Digest) bool {
-	d.ruling.Licences = append(d.ruling.Licences, LicenceRuling{Mechanism: by, RefusedBy: LicenceUnread})
-	d.point("", TermRef{Object: object})
-	return d.refuse(LicenceUnread, time.Time{},
-		fmt.Sprintf("the answer of %s names %d licences by %s in a way that cannot be read", d.req.Origin, count, by),
-		Say("The site's answer names a licence in a way that cannot be read (%), so it cannot be kept. The page was not released.", CauseLink))
+	list, needs := d.lookUp(ByLink, named.Licences)
+	if len(needs) > 0 {
+		return d.need(needs...)
+	}
+	return d.ruleLicences(list)
 }
 
 // headStatements adds the statements of the fields, in the order of T8.
@@ -81,8 +73,9 @@ func (r *ResponseTerms) isImage() bool {
 	return len(lines) > 0 && strings.HasPrefix(strings.ToLower(lines[0]), "image/")
 }
 
-// html rules what the head of the page itself says (T8, stage 8): its meta
-// elements, then the licences it names or holds (T67).
+// html rules what the head of the page itself says (T8, stage 8), in the order of
+// head: what it names or holds and cannot be read, its meta elements, then the
+// licences (T67).
 func (d *decision) html() bool {
 	r := d.terms.Response
 	if !r.ReadsHTML(d.req.Method) {
@@ -100,24 +93,41 @@ func (d *decision) html() bool {
 	}
 	from := len(d.ruling.Statements)
 	d.metaStatements(t.Head, t.Term.Object)
-	if d.ruleStatements(from) {
+	unread, inline := t.documents()
+	if d.ruleLicences(unread) || d.ruleStatements(from) {
 		return true
 	}
-	named := len(t.Head.Licences) + len(t.Inline) + t.Head.Unread
-	return named > 0 && d.licences(ByHTML, t.Head.Licences, t.Head.Unread, t.Inline)
+	list, needs := d.lookUp(ByHTML, t.Head.Licences)
+	if len(needs) > 0 {
+		return d.need(needs...)
+	}
+	return d.ruleLicences(append(list, inline...))
 }
 
-// metaStatements adds the statements of the meta elements, in document order.
+// documents returns the licences of the head that are not to be asked for: those
+// that cannot be read, and those that stand in the page.
+func (t *HTMLTerms) documents() (unread, inline []namedLicence) {
+	unread = unasked(ByHTML, t.Head.Unread-t.unended, CauseScheme)
+	unread = append(unread, unasked(Inline, t.unended, CauseUnended)...)
+	for i := range t.Inline {
+		l := namedLicence{mechanism: Inline, licence: t.Inline[i].Licence, unread: t.Inline[i].Unread}
+		if l.licence == nil {
+			unread = append(unread, l)
+		} else {
+			inline = append(inline, l)
+		}
+	}
+	return unread, inline
+}
+
+// metaStatements adds the statements of the meta elements, in document order. Of
+// several reservations each is one: a 0 lifts nothing (T95, T97).
 func (d *decision) metaStatements(head *htmlhead.Head, object Digest) {
-	var reservations []string
 	for _, meta := range head.Metas {
-		if strings.EqualFold(meta.Name, "tdm-reservation") {
-			reservations = append(reservations, meta.Content)
+		if meta.Name == "tdm-reservation" {
+			d.reserve(tdm.Field([]string{meta.Content}), object)
 		} else if rules, ok := robotstag.ParseMeta(meta.Name, meta.Content, d.policy.Identity.Tokens); ok {
 			d.robotsTag(rules, object)
 		}
-	}
-	if len(reservations) > 0 {
-		d.reserve(tdm.Field(reservations), object)
 	}
 }

@@ -16,13 +16,18 @@ func (d *decision) robots() bool {
 		d.unreadRobots(t)
 		return true
 	}
-	access := t.Site.Select(d.policy.Identity.Tokens, d.req.UserAgent).Access(d.page)
+	d.selection = t.Site.Select(d.policy.Identity.Tokens, d.req.UserAgent)
+	d.document = t.Site.names(t.FinalURL, d.req.Origin, d.req.Target)
+	access := d.selection.Access(d.page)
 	d.ruling.Robots = access.Decisions
 	switch {
-	case access.OverLimit:
+	case access.OverLimit && d.page.OverLimit():
 		return d.refuse(PathReadings, time.Time{}, "the path can be read in more ways than are ruled",
 			Say("The path can be read in more than % ways, so it cannot be ruled. Ask for a plainer spelling of it.", Number(robots.MaxReadings)))
-	case access.Refused == nil, d.isLicence():
+	case access.OverLimit: // T40
+		return d.refuse(PathReadings, time.Time{}, "the path and robots.txt are too long to be compared",
+			Say("The path and the site's robots.txt are too long to be compared, so it cannot be ruled. Ask for a shorter path."))
+	case access.Refused == nil, d.document:
 		return false
 	}
 	r := access.Refused
@@ -50,21 +55,6 @@ func (d *decision) unreadRobots(t *RobotsTerms) {
 	default:
 		d.need(Need{Kind: TermRobots})
 	}
-}
-
-// isLicence reports whether the request is for a licence that the origin's own
-// robots.txt names (T11).
-func (d *decision) isLicence() bool {
-	site := d.terms.Robots.Site
-	return site != nil && site.names(d.base(), d.req.Origin, d.req.Target)
-}
-
-// base is the URL that the lines of robots.txt are resolved against (T56).
-func (d *decision) base() string {
-	if t := &d.terms.Robots; t.FinalURL != "" {
-		return t.FinalURL
-	}
-	return d.req.Origin.String() + "/robots.txt"
 }
 
 // isDocument reports whether target is one of the documents in which an origin

@@ -17,18 +17,17 @@ func (d *decision) robotsStatements() bool {
 	if !t.Site.States(robots.ContentUsage, robots.ContentSignal, robots.DisallowAITraining, robots.AllowAITraining) {
 		return false
 	}
-	selection := t.Site.Select(d.policy.Identity.Tokens, d.req.UserAgent)
-	usage := selection.Statements(d.page, robots.ContentUsage, t.Site.usage)
-	d.lines(usage[:], usageStatement, t.Object)
-	signal := selection.Statements(d.page, robots.ContentSignal, t.Site.signal)
-	d.lines(signal[:], signalStatement, t.Object)
-	training := selection.Training(d.page)
-	d.lines([]robots.Stated{training}, trainingStatement, t.Object)
+	usage := d.selection.Statements(d.page, robots.ContentUsage, t.Site.usage)
+	d.stateLines(usage[:], usageStatement, t.Object)
+	signal := d.selection.Statements(d.page, robots.ContentSignal, t.Site.signal)
+	d.stateLines(signal[:], signalStatement, t.Object)
+	training := [1]robots.Stated{d.selection.Training(d.page)}
+	d.stateLines(training[:], trainingStatement, t.Object)
 	return d.ruleStatements(0)
 }
 
-// lines adds the statements that lines of robots.txt make, in document order.
-func (d *decision) lines(stated []robots.Stated, statement func(name int, says robots.Statement) Statement, object Digest) {
+// stateLines adds the statements that lines of robots.txt make, in document order.
+func (d *decision) stateLines(stated []robots.Stated, statement func(name int, says robots.Statement) Statement, object Digest) {
 	from := len(d.ruling.Statements)
 	for name, s := range stated {
 		if s.Says < robots.Allows {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
@@ -15,8 +15,9 @@ import (
 // A Licence is an RSL document, read and with its patterns compiled once for all
 // pages that are ruled on it. It never changes.
 type Licence struct {
-	doc   *rsl.Document
-	index *rsl.Index
+	doc     *rsl.Document
+	index   *rsl.Index
+	skipped []string // what was not understood, for the record
 }
 
 // ParseLicence reads an RSL document (specs: terms T71 to T76). Cause says why
@@ -30,7 +31,11 @@ func ParseLicence(body []byte) (*Licence, Cause) {
 		}
 		return nil, Cause(fault.Cause)
 	}
-	return &Licence{doc, doc.Index(rsl.Paths{Compile: compilePattern, Origin: spellOrigin})}, ""
+	l := &Licence{doc: doc, index: doc.Index(rsl.Paths{Compile: compilePattern, Origin: spellOrigin})}
+	for _, remark := range doc.NotUnderstood {
+		l.skipped = append(l.skipped, remark.Text)
+	}
+	return l, ""
 }
 
 func compilePattern(text string) rsl.Pattern {
@@ -54,7 +59,43 @@ func (l *Licence) selects(o hostkey.Origin, page *robots.Page) (governs [][]int,
 	return s.Governs, Cause(s.Unread)
 }
 
-// A verdict is what a licence comes to for one purpose.
+// A LicenceRuling is what one licence of a page came to (E17). A ruling has one
+// for each that is named, so that its place is the number the agent is told.
+type LicenceRuling struct {
+	URL       string // empty for a document that stands in the page, or that nothing can be asked for
+	Mechanism Mechanism
+	RefusedBy Reason      // of the first declared purpose that it refuses; empty when it refuses none
+	Skipped   []string    // what in it was not understood
+	Says      Preferences // of the declared purposes
+
+	// What it came to for the purpose that it refuses, else for the first that is
+	// declared.
+	Entry     int // the first content entry that governs the page, from 1; 0 when none does
+	Offer     int // the licence taken, from 1 across the entries; 0 when none is
+	Payment   Payment
+	Server    string
+	Reporting []string
+	Duties    []string
+}
+
+// A Payment is what an offer wants to be paid. The zero value is nothing; an
+// amount that is not known is empty and never zero.
+type Payment struct{ Type, Amount, Currency string }
+
+// take fills in what the licence came to by v.
+func (r *LicenceRuling) take(v *verdict) {
+	r.Entry, r.Offer, r.Server, r.Duties = v.entry, v.rule.Offer, v.rule.Server, v.rule.Duties
+	r.Payment, r.Reporting = Payment{}, nil
+	if p := v.rule.Payment; p != nil {
+		r.Payment = Payment{p.Type, p.Amount, p.Currency}
+	}
+	for _, demand := range v.rule.Reporting {
+		r.Reporting = append(r.Reporting, demand.Profile)
+	}
+}
+
+// A verdict is what a licence comes to for one purpose. Its zero value is that no
+// entry governs the page.
 type verdict struct {
 	preference Preference
 	reason     Reason // of a Disallow
@@ -62,69 +103,43 @@ type verdict struct {
 	entry      int // the first entry of the selection that decided, from 1
 }
 
-// rule rules every purpose over every selection; the strictest holds.
-func (l *namedLicence) rule(op rsl.Operator) {
+// rule rules each of purposes over every selection; the strictest holds (T84).
+func (l *namedLicence) rule(purposes []Purpose, op rsl.Operator) {
+	l.verdicts = make([]verdict, len(purposes))
 	for i, purpose := range purposes {
-		l.verdicts[i] = verdict{}
-		for _, entries := range l.selected {
-			v := l.licence.doc.Rule(entries, string(purpose), op)
-			next := verdict{rule: v, entry: entries[0] + 1}
-			switch v.Outcome {
+		for n, entries := range l.selected {
+			v := verdict{rule: l.licence.doc.Rule(entries, string(purpose), op), entry: entries[0] + 1}
+			switch v.rule.Outcome {
 			case rsl.Allow:
-				next.preference = Allow
+				v.preference = Allow
 			case rsl.Refuse:
-				next.preference, next.reason = Disallow, Reason(v.Reason)
+				v.preference, v.reason = Disallow, Reason(v.rule.Reason)
 			}
-			if l.verdicts[i].entry == 0 || next.stricter(l.verdicts[i]) {
-				l.verdicts[i] = next
+			if n == 0 || strictness[v.preference] > strictness[l.verdicts[i].preference] {
+				l.verdicts[i] = v
 			}
 		}
 	}
 }
 
-// stricter reports whether v binds before w: what refuses before what says
-// nothing, and that before what allows.
-func (v verdict) stricter(w verdict) bool {
-	rank := func(p Preference) int { return slices.Index([]Preference{Allow, Unknown, Disallow}, p) }
-	return cmp.Compare(rank(v.preference), rank(w.preference)) > 0
-}
+// strictness orders what one document says of the readings of a page: it allows
+// only what it allows on all of them.
+var strictness = [...]int{Allow: 0, Unknown: 1, Disallow: 2}
 
-// record returns what goes into the record of the licence, by its verdict for the
-// first declared purpose.
-func (l *namedLicence) record(purpose Purpose) LicenceRuling {
-	r := LicenceRuling{URL: l.url, Mechanism: l.mechanism}
-	for _, u := range l.licence.doc.NotUnderstood {
-		r.Skipped = append(r.Skipped, u.Text)
+// refusePurpose refuses purpose if v does (T85 to T92).
+func (d *decision) refusePurpose(l *namedLicence, v *verdict, purpose Purpose) bool {
+	record := d.record(l)
+	if v.preference != Disallow || record.RefusedBy != "" {
+		return false
 	}
-	for i := range l.verdicts {
-		r.Says[i] = l.verdicts[i].preference
+	record.take(v)
+	record.RefusedBy = v.reason
+	d.point(purpose, TermRef{Object: d.objectOf(l), Entry: v.entry})
+	detail := fmt.Sprintf("licence %d (%s, named by %s), entry %d, refuses %s: %s", l.number, cmp.Or(l.url, "in the page"), l.mechanism, v.entry, purpose, v.reason)
+	if p := record.Payment; v.reason == LicencePayment {
+		detail += fmt.Sprintf(" (%s, %s)", cmp.Or(p.Type, "of no type"), cmp.Or(strings.TrimSpace(p.Amount+" "+p.Currency), "of an unknown amount"))
 	}
-	if v := l.verdicts[max(purpose.index(), 0)]; v.entry > 0 {
-		r.Entry, r.Offer, r.Server, r.Duties = v.entry, v.rule.Offer, v.rule.Server, v.rule.Duties
-		for _, demand := range v.rule.Reporting {
-			r.Reporting = append(r.Reporting, demand.Profile)
-		}
-		if p := v.rule.Payment; p != nil {
-			r.Payment = Payment{p.Type, p.Amount, p.Currency}
-		}
-	}
-	return r
-}
-
-// refuseLicence refuses purpose for what v says (T85 to T92).
-func (d *decision) refuseLicence(l *namedLicence, v verdict, record *LicenceRuling, purpose Purpose) bool {
-	term := TermRef{Entry: v.entry}
-	if l.found != nil {
-		term.Object = l.found.Object
-	} else if html := d.terms.Response; html != nil && html.HTML != nil {
-		term.Object = html.HTML.Term.Object
-	}
-	d.point(purpose, term)
-	detail := fmt.Sprintf("licence %d (%s, named by %s), entry %d, refuses %s: %s", l.position, cmp.Or(l.url, "in the page"), l.mechanism, v.entry, purpose, v.reason)
-	if p := record.Payment; p.Type != "" && v.reason == LicencePayment {
-		detail += fmt.Sprintf(" (%s %s %s)", p.Type, cmp.Or(p.Amount, "of an unknown amount"), p.Currency)
-	}
-	return d.refuse(v.reason, time.Time{}, detail, licenceWords(v.reason, Number(l.position), purpose))
+	return d.refuse(v.reason, time.Time{}, detail, licenceWords(v.reason, Number(l.number), purpose))
 }
 
 // licenceWords tells the agent why a licence refuses, by its position alone: what

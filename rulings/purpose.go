@@ -17,9 +17,6 @@ var purposes = [...]Purpose{AIInput, AITrain, AIIndex, Search}
 // Known reports whether p is one of the four purposes.
 func (p Purpose) Known() bool { return p.index() >= 0 }
 
-// ai reports whether p is a purpose of models, which a word for all of them covers.
-func (p Purpose) ai() bool { return p != Search }
-
 func (p Purpose) index() int {
 	for i, known := range purposes {
 		if p == known {

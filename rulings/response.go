@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings/htmlhead"
+	"github.com/wayleave/wayleave/rulings/robots"
 )
 
 // termFields are the fields of a response that bear on its terms, in the order in
@@ -73,7 +75,7 @@ func (r *ResponseTerms) States() bool {
 		switch name {
 		case "Content-Type":
 		case "Link":
-			if bytes.ContainsFunc(bytes.ToLower([]byte(strings.Join(lines, ","))), func(c rune) bool { return c == '*' }) || mentionsLicence(lines) {
+			if slices.ContainsFunc(lines, mayNameLicence) {
 				return true
 			}
 		default:
@@ -83,15 +85,11 @@ func (r *ResponseTerms) States() bool {
 	return false
 }
 
-// mentionsLicence reports whether a Link field may be about a licence. A starred
-// parameter can spell the word in escapes, so its star is asked for elsewhere.
-func mentionsLicence(lines []string) bool {
-	for _, line := range lines {
-		if strings.Contains(strings.ToLower(line), "license") {
-			return true
-		}
-	}
-	return false
+// mayNameLicence reports whether a Link line may be about a licence: it has the
+// word, or what the word can be spelled with otherwise, the escapes of a starred
+// parameter or of a quoted value (T59, T62).
+func mayNameLicence(line string) bool {
+	return strings.ContainsAny(line, "*\\") || strings.Contains(strings.ToLower(line), "license")
 }
 
 // Octets returns the head as it is kept as a term object (T118).
@@ -140,6 +138,8 @@ type HTMLTerms struct {
 	Head   *htmlhead.Head
 	Inline []InlineLicence
 	Unseen string // why the head could not be looked at: gap html_terms_unseen
+
+	unended int // of what is unread in Head: scripts that have not ended
 }
 
 // An InlineLicence is a licence that stands in the page.
@@ -154,13 +154,15 @@ func (r *ResponseTerms) ReadHTML(content io.Reader, o hostkey.Origin, target str
 	if r.pageKind() == htmlhead.Unseen {
 		return &HTMLTerms{Unseen: "the page is in UTF-16"}, nil
 	}
-	head, err := htmlhead.Read(content, r.htmlOptions(o, target, tokens))
-	return htmlTerms(head), err
+	options := r.htmlOptions(o, target, tokens)
+	head, err := htmlhead.Read(content, options)
+	return htmlTerms(head, options), err
 }
 
 // RestoreHTML returns what ReadHTML returned when octets were kept of it.
 func (r *ResponseTerms) RestoreHTML(octets []byte, o hostkey.Origin, target string, tokens []string) *HTMLTerms {
-	return htmlTerms(htmlhead.Restore(octets, r.htmlOptions(o, target, tokens)))
+	options := r.htmlOptions(o, target, tokens)
+	return htmlTerms(htmlhead.Restore(octets, options), options)
 }
 
 func (r *ResponseTerms) htmlOptions(o hostkey.Origin, target string, tokens []string) htmlhead.Options {
@@ -176,16 +178,23 @@ func (r *ResponseTerms) pageKind() htmlhead.Kind {
 	return htmlhead.KindOf(lines[0])
 }
 
-// pageURL is the URL against which what a page names is resolved.
+// pageURL is the URL against which what a page names is resolved. Where the target
+// as sent is in no URL, its form is: a directory that is not known would lead to
+// another licence, or to none.
 func pageURL(o hostkey.Origin, target string) *url.URL {
-	u, err := url.Parse(o.String() + target)
+	if strings.HasPrefix(target, "/") {
+		if u, err := url.Parse(o.String() + target); err == nil {
+			return u
+		}
+	}
+	u, err := url.Parse(o.String() + robots.Form(target))
 	if err != nil {
 		u = &url.URL{Scheme: o.Scheme, Host: o.Authority(), Path: "/"}
 	}
 	return u
 }
 
-func htmlTerms(head *htmlhead.Head) *HTMLTerms {
+func htmlTerms(head *htmlhead.Head, options htmlhead.Options) *HTMLTerms {
 	t := &HTMLTerms{Head: head}
 	switch {
 	case head == nil:
@@ -197,6 +206,11 @@ func htmlTerms(head *htmlhead.Head) *HTMLTerms {
 	for _, script := range head.Scripts {
 		licence, cause := ParseLicence(script)
 		t.Inline = append(t.Inline, InlineLicence{licence, cause})
+	}
+	if head.Unread > 0 {
+		// What is no longer unread when an end is put behind it was a script.
+		ended := htmlhead.Restore(append(slices.Clip(head.Extract), "></script>\n"...), options)
+		t.unended = max(0, head.Unread-ended.Unread)
 	}
 	return t
 }

@@ -80,7 +80,7 @@ type Ruling struct {
 	Statements []Statement
 	Licences   []LicenceRuling
 	Gaps       []Gap
-	Effective  Preferences // what the statements and licences come to
+	Effective  Preferences // what the statements and licences come to for the declared purposes
 
 	// Robots holds, for each product token ruled for, which group and line of
 	// robots.txt spoke (T30). Empty when no robots.txt was ruled.
@@ -98,7 +98,8 @@ func (r *Ruling) WhoseTerm() Whose { return cmp.Or(r.Whose, r.Reason.Facts().Who
 // never refuses.
 type Gap struct{ Reason, Detail string }
 
-// Reasons of gaps (T115).
+// Reasons of gaps (T115). The one of a term object that is not written is the
+// evidence's own.
 const (
 	GapLicenceMissing  = "licence_missing"
 	GapLicenceOverHTTP = "licence_over_http"

@@ -1,6 +1,7 @@
 package rulings
 
 import (
+	"cmp"
 	"net/url"
 	"sync/atomic"
 
@@ -18,15 +19,28 @@ type Site struct {
 	// What the Content-Usage and Content-Signal lines say, by their Index.
 	usage, signal []robots.Says
 
-	// documents are the URLs of the licences that any line names, resolved
-	// against the base they were last asked for with. A file has one base as
-	// long as it stays where it is.
+	// documents are what any License line names, from the place where the file
+	// was last found. As long as it stays there they are resolved once.
 	documents atomic.Pointer[documents]
 }
 
+// documents is what the License lines of a file name.
 type documents struct {
-	base string
-	urls map[string]bool
+	place place
+	base  *url.URL // that the lines are resolved against (T56); nil if it is no URL
+	named map[document]bool
+}
+
+// A place is where a robots.txt was found.
+type place struct {
+	origin   hostkey.Origin
+	finalURL string // after redirects; empty for none
+}
+
+// A document is a licence as it is asked for.
+type document struct {
+	origin hostkey.Origin
+	target string
 }
 
 // Places of the names of Content-Usage in a robots.Says.
@@ -86,45 +100,45 @@ func signalSays(value string) robots.Says {
 // licences returns the URLs that licences are named at for the tokens, each once,
 // and how many are named so that nothing can be asked for (T56, T57). It stops
 // where there are more than are read of one crossing (T58).
-func (s *Site) licences(tokens []string, userAgent, base string) (urls []string, unread int) {
+func (s *Site) licences(of robots.Selection, finalURL string, o hostkey.Origin) (urls []string, unread int) {
 	if !s.States(robots.License) {
 		return nil, 0
 	}
-	b, err := url.Parse(base)
-	if err != nil {
-		b = nil
-	}
-	return s.Select(tokens, userAgent).Licences(b, maxLicences+1)
+	return of.Licences(s.documentsAt(place{o, finalURL}).base, maxLicences+1)
 }
 
-// names reports whether any License line of the file names target at o (T11).
-func (s *Site) names(base string, o hostkey.Origin, target string) bool {
-	if !s.States(robots.License) {
-		return false
+// names reports whether any License line of the file names target at o, whoever
+// the line binds (T11): what its site calls a licence is one.
+func (s *Site) names(finalURL string, o hostkey.Origin, target string) bool {
+	return s.States(robots.License) && s.documentsAt(place{o, finalURL}).named[document{o, target}]
+}
+
+// documentsAt returns what the lines of the file name from the place p.
+func (s *Site) documentsAt(p place) *documents {
+	if known := s.documents.Load(); known != nil && known.place == p {
+		return known
 	}
-	known := s.documents.Load()
-	if known == nil || known.base != base {
-		known = &documents{base, make(map[string]bool)}
-		b, err := url.Parse(base)
-		if err == nil {
-			for _, u := range s.File.Licences(b) {
-				if origin, target, ok := splitURL(u); ok {
-					known.urls[origin+target] = true
-				}
-			}
+	d := &documents{place: p, named: make(map[document]bool)}
+	base, err := url.Parse(cmp.Or(p.finalURL, p.origin.String()+"/robots.txt"))
+	if err == nil {
+		d.base = base
+	}
+	for _, licence := range s.File.Licences(d.base) {
+		if named, ok := documentOf(licence); ok {
+			d.named[named] = true
 		}
-		s.documents.Store(known)
 	}
-	return known.urls[o.String()+target]
+	s.documents.Store(d)
+	return d
 }
 
-// splitURL parts an absolute URL into its origin, spelled as T13 has it, and its
-// path and query.
-func splitURL(raw string) (origin, target string, ok bool) {
+// documentOf returns what is asked for to get the licence at an absolute URL.
+func documentOf(raw string) (d document, ok bool) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "", "", false
+		return document{}, false
 	}
-	origin, ok = spellOrigin(u.Scheme, u.Host)
-	return origin, u.RequestURI(), ok
+	d.origin, err = hostkey.ParseOrigin(u.Scheme, u.Host)
+	d.target = u.RequestURI()
+	return d, err == nil
 }

@@ -9,6 +9,7 @@ import (
 type TDMFile struct {
 	file      *tdm.File
 	locations []robots.Pattern // of the entries, in order
+	length    int64            // of all of these, in octets
 }
 
 // ParseTDM reads a tdmrep.json (specs: terms T96). One that cannot be read
@@ -20,15 +21,28 @@ func ParseTDM(body []byte) (*TDMFile, error) {
 	}
 	f := &TDMFile{file: file}
 	for _, entry := range file.Entries {
-		f.locations = append(f.locations, robots.Compile(entry.Location))
+		location := robots.Compile(entry.Location)
+		f.locations = append(f.locations, location)
+		f.length += int64(location.Len())
 	}
 	return f, nil
 }
 
+// maxTDMWork bounds the octets compared for one file and one page, both lengths of
+// each comparison (T40).
+const maxTDMWork = 512_000_000
+
 // reservation is that of the page: on each reading the first entry whose location
-// matches decides, and a reservation on any reading holds (T38, T96).
-func (f *TDMFile) reservation(page *robots.Page) tdm.Reservation {
-	found := tdm.Unset
+// matches decides, and a reservation on any reading holds (T38, T96). It is false
+// for a page that would cost too much to compare.
+func (f *TDMFile) reservation(page *robots.Page) (found tdm.Reservation, ok bool) {
+	var work int64
+	for _, reading := range page.Readings() {
+		work += int64(len(f.locations))*int64(len(reading)) + f.length
+	}
+	if work > maxTDMWork {
+		return tdm.Unset, false
+	}
 	for _, reading := range page.Readings() {
 		for i := range f.locations {
 			if f.locations[i].Match(reading) {
@@ -37,7 +51,7 @@ func (f *TDMFile) reservation(page *robots.Page) tdm.Reservation {
 			}
 		}
 	}
-	return found
+	return found, true
 }
 
 // reservation rules the origin's tdmrep.json, which is asked for only if a
@@ -56,8 +70,13 @@ func (d *decision) reservation() bool {
 		}
 		return false
 	}
+	found, ok := t.File.reservation(d.page)
+	if !ok {
+		d.gap(GapTDMUnread, "tdmrep.json and the path are too long to be compared")
+		return false
+	}
 	from := len(d.ruling.Statements)
-	d.reserve(t.File.reservation(d.page), t.Object)
+	d.reserve(found, t.Object)
 	return d.ruleStatements(from)
 }
 

@@ -125,7 +125,7 @@ const (
 	CauseScheme      Cause = "scheme"
 	CauseTooMany     Cause = "too_many"
 	CauseLink        Cause = "link"
-	CauseUnended     Cause = "script" // an inline document that did not end within what is read of a head
+	CauseUnended     Cause = "script" // a document in the page does not end within what is read of a head
 )
 
 // known reports whether c is one of the causes above.
