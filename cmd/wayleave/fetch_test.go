@@ -80,7 +80,7 @@ func (c *fetcher) one(client *http.Client, target string) error {
 		return err
 	}
 	req.Header = c.header
-	asWritten(req.URL, target)
+	c.asWritten(req.URL, target)
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -99,10 +99,15 @@ func (c *fetcher) one(client *http.Client, target string) error {
 }
 
 // asWritten has the path sent as it stands in target, octet for octet.
-func asWritten(u *url.URL, target string) {
+func (c *fetcher) asWritten(u *url.URL, target string) {
 	_, rest, _ := strings.Cut(target, "://")
 	rest, _, _ = strings.Cut(rest, "?")
-	if i := strings.IndexByte(rest, '/'); i >= 0 && !strings.HasPrefix(rest[i:], "//") {
+	i := strings.IndexByte(rest, '/')
+	switch {
+	case i < 0, strings.HasPrefix(rest[i:], "//"): // that would be read as a host
+	case u.Scheme == "http" && c.proxy != "":
+		u.Opaque = "//" + rest // what a proxy is asked for
+	default:
 		u.Opaque = rest[i:]
 	}
 }
