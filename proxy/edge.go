@@ -88,6 +88,7 @@ type Edge struct {
 	ports        *PortSet
 	tls          *tls.Config   // towards clients
 	silence      time.Duration // silenceLimit; a test has less patience
+	withholdTime time.Duration // withholdTime; likewise
 
 	// Connections taken out of net/http's hands: tunnels being opened and
 	// tunnels passed through unread. mu guards tunnels; setup counts the
@@ -117,7 +118,7 @@ func New(o Options) (*Edge, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts,
-		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit}
+		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit, withholdTime: withholdTime}
 	if e.ports == nil {
 		e.ports = DefaultConnectPorts()
 	}

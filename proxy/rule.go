@@ -126,7 +126,7 @@ func (x *crossing) unlessGone(r *http.Request, ruling rulings.Ruling) rulings.Ru
 // keep puts octets of the answer on disk as a term object, before any record
 // names it (E5).
 func (x *crossing) keep(kind rulings.TermKind, status int, octets []byte) rulings.Term {
-	t := rulings.Term{Kind: kind, Status: status, Outcome: rulings.TermRead}
+	t := rulings.Term{Kind: kind, URL: x.rec.URL, Status: status, Outcome: rulings.TermRead}
 	var err error
 	if t.Object, err = x.edge.opt.Terms.PutObject(octets); err != nil {
 		t.Unwritten = true

@@ -39,7 +39,7 @@ func (x *crossing) withhold(r *http.Request, resp *http.Response, ruling rulings
 
 // hashWithheld reads the body to its end or the bound and records what it was.
 func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
-	ctx, cancel := context.WithTimeout(ctx, withholdTime)
+	ctx, cancel := context.WithTimeout(ctx, x.edge.withholdTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { resp.Body.Close() })
 	defer stop()
@@ -71,6 +71,8 @@ func partly(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "the body was still coming after 10 s"
+	case ctx.Err() != nil:
+		return "the crossing ended while the body was still coming"
 	case errors.Is(err, io.ErrShortBuffer):
 		return "the body is longer than 33,554,432 octets, or shorter than announced"
 	}
