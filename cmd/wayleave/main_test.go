@@ -53,16 +53,17 @@ func scriptParams(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await":  awaitFile,
-			"code":   exitsWith,
-			"signal": signalBackground,
-			"ready":  setReady,
-			"source": sourceFile,
-			"get":    getWith("fetch", "-i"),
-			"told":   checkTold,
-			"logged": checkLogged,
-			"asked":  checkAsked,
-			"expand": expandFiles,
+			"await":    awaitFile,
+			"code":     exitsWith,
+			"signal":   signalBackground,
+			"ready":    setReady,
+			"source":   sourceFile,
+			"get":      getWith("fetch", "-i"),
+			"told":     checkTold,
+			"logged":   checkLogged,
+			"asked":    checkAsked,
+			"expand":   expandFiles,
+			"explains": checkExplains,
 		},
 	}
 }

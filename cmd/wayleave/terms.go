@@ -29,6 +29,9 @@ a URL; the terms shown are those of its page. What only a page's own answer says
 is not known here, because no page is asked for.`,
 		Args: oneArg("HOST"),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
+			if o.asJSON && o.raw {
+				return usage(errors.New("--json and --raw do not go together: --json names the documents by their digests"))
+			}
 			cfg, err := c.config(cmd, o.configFlags)
 			if err != nil {
 				return err
