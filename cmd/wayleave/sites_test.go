@@ -29,7 +29,8 @@ import (
 // address of its own. The file NAME/PATH is served as it stands; NAME/_ is what
 // comes for every other path, and without it a line of text, but 404 for
 // robots.txt and below .well-known. NAME/PATH.head says how: a status, such as
-// "403", and lines of fields; "hang" sends nothing until the client leaves.
+// "403", and lines of fields; "hang" sends nothing until the client leaves, and
+// "endless" sends the file again and again until then.
 //
 // Written are FOLDER/ca.pem, FOLDER/wayleave.yaml, under which an edge reaches
 // the sites, FOLDER/asked/NAME with a line for each request as it came, and, when
@@ -149,12 +150,13 @@ func (s *folderSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file := s.file(r.URL.Path)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	status := http.StatusOK
-	if head, err := os.ReadFile(file + ".head"); err == nil {
-		if strings.TrimSpace(string(head)) == "hang" {
-			<-r.Context().Done()
-			return
-		}
+	head, err := os.ReadFile(file + ".head")
+	if err == nil {
 		status = setHead(w.Header(), string(head))
+	}
+	if string(head) == "hang\n" {
+		<-r.Context().Done()
+		return
 	}
 	body, err := os.ReadFile(file)
 	switch {
@@ -166,7 +168,9 @@ func (s *folderSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = fmt.Appendf(nil, "the page %s\n", r.URL.Path)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	for _, err = w.Write(body); err == nil && string(head) == "endless\n"; {
+		_, err = w.Write(body)
+	}
 }
 
 // file is where the site keeps what it serves under p, or under every other path.
