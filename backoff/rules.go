@@ -74,9 +74,13 @@ func (s State) shift(d time.Duration) State {
 // changed returns s as it is to be stored in place of found: with a SetAt of its
 // own if it says anything else, as a recovered state always does.
 func changed(found, s State, now time.Time) State {
-	if !s.Equal(found) {
-		s.SetAt, s.shifted = Instant(now), false
+	switch {
+	case s.Equal(found):
+		return s
+	case s.Empty():
+		return State{Host: s.Host, Recovered: s.Recovered}
 	}
+	s.SetAt, s.shifted = Instant(now), false
 	return s
 }
 
