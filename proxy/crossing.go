@@ -36,6 +36,8 @@ type crossing struct {
 	known  rulings.Terms
 	ruling rulings.Ruling
 
+	demand *overheard // the body of a 402; nil where its fields say all
+
 	term [1]rulings.Term // backs rec.Terms where robots.txt is all there is, which spares an allocation
 }
 
@@ -157,6 +159,7 @@ func (x *crossing) open() {
 		return
 	}
 	x.rec.Timings.Durable = time.Since(start)
+	x.watch.aside += x.rec.Timings.Durable
 	x.rec.Opened, x.number = seq, seq
 }
 

@@ -113,6 +113,7 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = sha256.Sum256(data), int64(n)
 	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
 	x.hashContent(r.Context(), data)
+	x.demanded(r.Context())
 	x.end(evidence.Delivered)
 	resp.Body = &settledBody{x: x, ctx: r.Context(), data: data, buf: buf}
 	return resp
@@ -294,6 +295,7 @@ func (b *flowingBody) finish(held []byte) {
 	x.rec.Down = evidence.Counted(b.read)
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = b.sum.retrieved(), b.read
 	b.sum.content(x)
+	x.demanded(b.ctx)
 	x.rec.Delivered = &evidence.Delivery{Bytes: b.read, Complete: evidence.Yes}
 	if closeDelimited(b.resp) {
 		x.rec.Delivered.Complete = evidence.Unknown

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/payment"
 )
@@ -18,21 +17,23 @@ import (
 // terms that refuse.
 func (x *crossing) rule(ctx context.Context, r *http.Request) rulings.Ruling {
 	x.rec.Spending = payment.Spending(r.Header)
-	start := time.Now()
-	ruling := x.decide(ctx, r)
-	x.rec.Timings.Ruling = time.Since(start) - x.known.Waited
-	if x.asked() {
-		x.rec.Timings.Terms = x.known.Waited
-	}
-	return ruling
+	x.known.Robots.Exempt = rulings.Exempt(x.origin, x.target) // also where money may be spent on it
+	return x.decide(ctx, r)
 }
 
 // decide makes the ruling on what is known so far and what has to be looked up,
 // and puts both into the record.
 func (x *crossing) decide(ctx context.Context, r *http.Request) rulings.Ruling {
+	start, waited := time.Now(), x.known.Waited
 	x.ruling = x.edge.opt.Terms.Rule(ctx, x.request(r), &x.known, x.policy)
 	x.rec.Ruling = &x.ruling
 	x.listTerms()
+	took := time.Since(start)
+	x.rec.Timings.Ruling += took - (x.known.Waited - waited)
+	if x.asked() {
+		x.rec.Timings.Terms = x.known.Waited
+	}
+	x.watch.aside += took
 	return x.ruling
 }
 
@@ -109,7 +110,7 @@ func (x *crossing) ruleAnswer(r *http.Request, resp *http.Response) rulings.Ruli
 	if octets := answer.HTML.Octets(); len(octets) > 0 {
 		answer.HTML.Term = x.keep(rulings.TermHTML, resp.StatusCode, octets)
 	} else if answer.HTML.Unseen == "" && !states {
-		return x.ruling // the page says nothing more
+		return x.unlessGone(r, x.ruling) // the page says nothing more
 	}
 	return x.unlessGone(r, x.decide(r.Context(), r))
 }
@@ -126,6 +127,12 @@ func (x *crossing) unlessGone(r *http.Request, ruling rulings.Ruling) rulings.Ru
 // keep puts octets of the answer on disk as a term object, before any record
 // names it (E5).
 func (x *crossing) keep(kind rulings.TermKind, status int, octets []byte) rulings.Term {
+	start := time.Now()
+	defer func() {
+		took := time.Since(start)
+		x.rec.Timings.Ruling += took
+		x.watch.aside += took
+	}()
 	t := rulings.Term{Kind: kind, URL: x.rec.URL, Status: status, Outcome: rulings.TermRead}
 	var err error
 	if t.Object, err = x.edge.opt.Terms.PutObject(octets); err != nil {
@@ -147,15 +154,20 @@ func (x *crossing) readHead(r *http.Request, resp *http.Response) *rulings.HTMLT
 	}
 	taken := &tee{src: resp.Body}
 	defer func() { resp.Body = &resumed{io.MultiReader(bytes.NewReader(taken.held), taken.rest()), resp.Body} }()
+	const undone = "the content coding cannot be undone"
 	content, err := decoded(r.Context(), taken, x.rec.ContentCoding)
 	if err != nil {
-		return &rulings.HTMLTerms{Unseen: "the content coding cannot be undone"}
+		return &rulings.HTMLTerms{Unseen: undone}
 	}
 	page, err := x.known.Response.ReadHTML(content, x.origin, x.target, x.policy.Identity.Tokens)
-	if err != nil && taken.err == nil {
-		return &rulings.HTMLTerms{Unseen: "the content coding cannot be undone"}
+	switch {
+	case err == nil, taken.broken(): // where the body broke off, its delivery says so
+	case len(page.Octets()) == 0:
+		return &rulings.HTMLTerms{Unseen: undone}
+	default: // what was seen of it binds
+		x.gap(rulings.GapHTMLTermsUnseen, undone+" behind some of the head")
 	}
-	return page // where the body broke off, its delivery says so
+	return page
 }
 
 // unseenHead says why the head of a page cannot be looked at (T68).
@@ -185,6 +197,9 @@ func (t *tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// broken reports whether src broke off before its end.
+func (t *tee) broken() bool { return t.err != nil && t.err != io.EOF }
+
 // rest is what follows what was held.
 func (t *tee) rest() io.Reader {
 	if t.err != nil {
@@ -205,26 +220,3 @@ type resumed struct {
 }
 
 func (r *resumed) Close() error { return r.src.Close() }
-
-// challenged records by what an answer refuses the fetcher or asks to be paid,
-// and what it says it charged (T101 to T104). The answer itself passes untouched.
-func (x *crossing) challenged(resp *http.Response) {
-	var body []byte
-	if resp.StatusCode == http.StatusPaymentRequired && strings.Contains(x.rec.ContentType, "json") {
-		taken := &tee{src: resp.Body}
-		// What cannot be read is met again when the body is delivered.
-		body, _ = io.ReadAll(io.LimitReader(taken, payment.MaxBody))
-		resp.Body = &resumed{io.MultiReader(bytes.NewReader(taken.held), taken.rest()), resp.Body}
-	}
-	d := payment.Demanded(resp.StatusCode, resp.Header, body)
-	x.rec.Charge = d.Charge
-	switch {
-	case d.Rail != "":
-		x.rec.Challenge = evidence.Challenge{Status: resp.StatusCode, Mark: d.Rail, Price: d.Price, Currency: d.Currency}
-	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		x.rec.Challenge = evidence.Challenge{Status: resp.StatusCode}
-		if len(d.Noted) > 0 {
-			x.rec.Challenge.Mark = d.Noted[0]
-		}
-	}
-}

@@ -24,6 +24,7 @@ var errSentBefore = errors.New("the site turned the request away, and it is not 
 type upstreamWatch struct {
 	// Owned by the goroutine that serves the request.
 	sent, got, head, done time.Time
+	aside                 time.Duration // of that between head and done which was not spent on the body
 	addr                  string
 	fresh                 dialFacts
 	body                  countedBody
@@ -89,7 +90,7 @@ func (w *upstreamWatch) interim(code int, header textproto.MIMEHeader) error {
 
 // headRead ends the time in which interim answers may come.
 func (w *upstreamWatch) headRead() {
-	w.head = time.Now()
+	w.head, w.aside = time.Now(), 0
 	w.mu.Lock()
 	w.w = nil
 	w.mu.Unlock()
@@ -105,7 +106,7 @@ func (w *upstreamWatch) timings(rec *evidence.Crossing) {
 		t.FirstByte = w.head.Sub(w.got)
 	}
 	if !w.done.IsZero() {
-		t.Body = w.done.Sub(w.head)
+		t.Body = w.done.Sub(w.head) - w.aside
 	}
 }
 
