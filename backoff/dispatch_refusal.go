@@ -1,0 +1,156 @@
+package backoff
+
+import (
+	"fmt"
+	"time"
+)
+
+// A RefusalError is why a request may not go, with all that the record, the
+// operator and, through Tell, the agent may learn of it.
+type RefusalError struct {
+	Refusal
+	Host   string
+	Stated Delay         // what the host asks for, as the request said
+	Budget time.Duration // what could still be slept
+	Total  time.Duration // what the crossing could sleep when it began
+	Now    time.Time     // the store's clock at the refusal, for Tell; zero for a fault of the store
+	Fault  *StoreError   // for ReasonPacingStore
+	Record Record
+}
+
+// Error says what does not fit. It names the host and, for a fault of the store,
+// the path: it is for the operator.
+func (e *RefusalError) Error() string {
+	switch {
+	case e.Fault != nil:
+		return fmt.Sprintf("%s: %v", e.Reason, e.Fault)
+	case e.Held:
+		return fmt.Sprintf("%s: another request to %s is under way, and %v are left to wait", e.Reason, e.Host, e.Budget)
+	}
+	return fmt.Sprintf("%s: %s may be asked in %v, and %v are left to wait", e.Reason, e.Host, e.Wait, e.Budget)
+}
+
+// Unwrap returns the fault of the store, if it is one.
+func (e *RefusalError) Unwrap() error {
+	if e.Fault == nil {
+		return nil
+	}
+	return e.Fault
+}
+
+// What came of pacing beside the outcomes of a turn (E18).
+const (
+	Unavailable    = "unavailable" // the store failed
+	BackoffSet     = "set"         // the answer was a failure
+	BackoffReset   = "reset"       // the answer ended the row of failures
+	BackoffWaited  = "waited"
+	BackoffRefused = "refused"
+)
+
+// A Record is what pacing did to one request, for the evidence (E18). The rulings
+// on turn and back-off are separate; what did nothing is absent.
+type Record struct {
+	Delay   *DelayRuling
+	Backoff []BackoffRuling
+}
+
+// A DelayRuling is what came of asking for a turn.
+type DelayRuling struct {
+	Delay        time.Duration // as kept
+	Outcome      string        // a TurnOutcome, or Unavailable
+	Wait, Budget time.Duration
+	NextAt       time.Time // the turn, taken or not
+	Recovered    string
+	LicenceFirst bool   // Wait is that for the page, behind its licences (P14)
+	Unavailable  string // the fault and what repairs it
+}
+
+// A BackoffRuling is one thing that a host's back-off did, or that was done to
+// it.
+type BackoffRuling struct {
+	Target           string // the host
+	Outcome          string
+	Failures, Status int
+	Until            time.Time
+	RetryAfter       bool
+	Capped           bool
+	Date             string    // the origin's, as sent, where a stated date set the end (P19)
+	ReservedUntil    time.Time // another's reservation, where it bound
+	Wait, Budget     time.Duration
+	Unavailable      string
+}
+
+// ruling returns what is told of s by an outcome.
+func (s State) ruling(outcome string) BackoffRuling {
+	b := s.Backoff
+	return BackoffRuling{
+		Target: s.Host, Outcome: outcome,
+		Failures: b.Failures, Status: b.Status, Until: b.Until, RetryAfter: b.RetryAfter, Capped: b.Capped,
+	}
+}
+
+// bound returns what is told of a wait for next, or of its refusal. A failure
+// whose period has ended is not cited beside a reservation (P31).
+func (s State) bound(outcome string, next Next, budget time.Duration) BackoffRuling {
+	r := s.ruling(outcome)
+	if next.Held {
+		r = BackoffRuling{Target: s.Host, Outcome: outcome, ReservedUntil: s.Reservation.Deadline}
+	}
+	r.Wait, r.Budget = next.Wait, budget
+	return r
+}
+
+// waited adds to what was slept for the host's back-off. All the waits of one
+// request are one ruling, of the budget there was before the first.
+func (r *Record) waited(s State, next Next, budget, slept time.Duration) {
+	ruling := s.bound(BackoffWaited, next, budget)
+	if n := len(r.Backoff); n > 0 {
+		ruling.Budget = r.Backoff[0].Budget
+		slept += r.Backoff[0].Wait
+		r.Backoff = r.Backoff[:0]
+	}
+	ruling.Wait = slept
+	r.Backoff = append(r.Backoff, ruling)
+}
+
+// refuseBackoff refuses for what next says binds.
+func (v *visit) refuseBackoff(next Next) error {
+	left := v.req.Budget.free()
+	v.record.Backoff = append(v.record.Backoff, v.view.state.bound(BackoffRefused, next, left))
+	return v.refusal(next.Refusal(v.req.Tenant), left)
+}
+
+// refuseTurn refuses because the host's next turn is wait away.
+func (v *visit) refuseTurn(wait time.Duration) error {
+	left := v.req.Budget.free()
+	if v.record.Delay == nil {
+		v.record.Delay = &DelayRuling{Delay: v.req.Delay.Honoured, Wait: wait, Budget: left, NextAt: Instant(v.view.clock().Add(wait))}
+	}
+	v.record.Delay.Outcome = string(Refused)
+	return v.refusal(Refusal{Reason: ReasonCrawlDelay, Wait: wait, Delay: v.req.Delay.Honoured}, left)
+}
+
+func (v *visit) refusal(r Refusal, left time.Duration) error {
+	return &RefusalError{
+		Refusal: r, Host: v.req.Host, Stated: v.req.Delay,
+		Budget: left, Total: v.req.Budget.Total(), Now: v.view.clock(),
+	}
+}
+
+// refused completes the error that ends a visit, and makes a refusal of a fault
+// of the store (P39).
+func (v *visit) refused(err error) error {
+	e, ok := err.(*RefusalError)
+	if fault := asStoreError(err); !ok && fault != nil {
+		e, ok = v.refusal(Refusal{Reason: ReasonPacingStore}, v.req.Budget.free()).(*RefusalError), true
+		e.Fault, e.Now = fault, time.Time{}
+		if v.record.Delay == nil || v.record.Delay.Outcome != Unavailable {
+			v.record.Backoff = append(v.record.Backoff, BackoffRuling{Target: v.req.Host, Outcome: Unavailable, Unavailable: fault.Error()})
+		}
+	}
+	if !ok {
+		return err
+	}
+	e.Record = v.record
+	return e
+}
