@@ -27,8 +27,10 @@ type Store interface {
 	// state is a State with nothing but its Host, and no error.
 	//
 	// A snapshot is already recovered as of the returned instant (P43, P44);
-	// its Recovered says so. What it says is in the store only after the next
-	// call that changes something.
+	// its Recovered says so. It is in the store only after the next call of
+	// another method for this host, each of which heals what it finds. Until
+	// then a wait is told anew by every look, so a caller that refuses on a
+	// recovered snapshot calls Release without an ID to let the wait run.
 	Look(ctx context.Context, host string) (State, time.Time, error)
 
 	// Turn takes the next turn of a host whose honoured delay is delay, if the
@@ -41,7 +43,7 @@ type Store interface {
 
 	// Handed says that the request which took turn went to the transport now:
 	// if that is later than the turn was, the last turn moves there, forward
-	// only (P10).
+	// only (P10). A host that has no turn in the store gets none.
 	Handed(ctx context.Context, host string, turn Turn) error
 
 	// GiveBack returns a turn that nobody took. If a later one was taken since,
@@ -53,8 +55,9 @@ type Store interface {
 	// (P25), until length from now, at most MaxInterval. seen is what Look
 	// returned. ErrLookAgain says that the host's back-off or reservation is no
 	// longer what was seen, that the wait is not over, that another's
-	// reservation is live, or that there is nothing to reserve. Who holds the
-	// reservation already gets it again, as it is.
+	// reservation is live, or that there is nothing to reserve; nothing is
+	// written then, except that a state that must be recovered is healed. Who
+	// holds the reservation already gets it again, as it is.
 	//
 	// A caller that slept the wait it saw passes the State in which it saw it
 	// when Outwaited says that the clock went back meanwhile: then that State
@@ -69,8 +72,8 @@ type Store interface {
 	Answered(ctx context.Context, host string, a Answer) (Change, error)
 
 	// Release gives up the reservation of the sender with this ID, without
-	// counting a failure (P26). Where another or none holds the host it does
-	// nothing, so it may be called again.
+	// counting a failure (P26). Where another or none holds the host, and for
+	// an empty ID, it does nothing but heal, so it may be called again.
 	Release(ctx context.Context, host string, id string) error
 }
 

@@ -32,6 +32,7 @@ var contract = []struct {
 	{"P35: members of a newer version are kept", (*runner).newerMembers},
 	{"P42: a wait that was slept is over, though the clock went back", (*runner).outwaited},
 	{"P43: a wait keeps its length when the clock goes back, and runs on", (*runner).clockBack},
+	{"P43: releasing nothing heals", (*runner).releaseHeals},
 	{"P44: a damaged turn is healed although it does not fit", (*runner).damagedTurn},
 	{"P46: a context that ended changes nothing", (*runner).cancelled},
 }

@@ -22,8 +22,22 @@ func (r *runner) clockBack() {
 	if turn := r.take(0); turn.Recovered == "" || turn.Outcome != backoff.Clear { // whatever writes, heals
 		r.Errorf("turn %+v", turn)
 	}
+	r.runsOn()
+}
+
+// releaseHeals shows what a caller that refuses on a recovered state does.
+func (r *runner) releaseHeals() {
+	r.answers(500, backoff.Answer{})
+	r.SetNow(at(hourBack))
+	r.must(r.Store.Release(r.Context(), host, ""))
+	r.runsOn()
+}
+
+// runsOn shows that a wait of 10 s, of which the clock's way back has left all,
+// is shorter 4 s later.
+func (r *runner) runsOn() {
 	r.SetNow(at(hourBack + 4000))
-	seen, now, err = r.Store.Look(r.Context(), host)
+	seen, now, err := r.Store.Look(r.Context(), host)
 	r.must(err)
 	if wait := seen.Next(now, "", budget).Wait; wait != 6*time.Second || seen.Recovered != "" {
 		r.Errorf("4 s later waits %v, recovered %q", wait, seen.Recovered)
