@@ -1,0 +1,2 @@
+-- The state as it stands.
+return {clock, redis.call('HGETALL', key)}
