@@ -339,6 +339,31 @@ func TestT65OnlyAnswersThatCarryThePageAreRuled(t *testing.T) {
 	}
 }
 
+// T65: an answer of which the quick look says that it states nothing states
+// nothing.
+func TestT65WhatMayStateNothingStatesNothing(t *testing.T) {
+	stating := 0
+	for status := 100; status < 600; status++ {
+		for _, h := range []http.Header{
+			nil, {"Content-Type": {"application/json"}}, {"Content-Type": {"Text/HTML; charset=x"}}, {"Content-Type": {"application/xhtml+xml"}},
+			{"Content-Type": {"text/html;charset=utf-16"}}, {"Link": {"</x>; rel=license"}}, {"Link": {"</x>; rel=next"}}, {"Content-Usage": {"ai-use=n"}},
+			{"Content-Signal": {""}}, {"Tdm-Reservation": {"0"}}, {"Tdm-Policy": {"x"}}, {"X-Robots-Tag": {"noai"}}, {"Server": {"x"}},
+		} {
+			r := rulings.ResponseOf(status, h)
+			states := r.States() || r.ReadsHTML(http.MethodGet)
+			if states {
+				stating++
+			}
+			if states && !rulings.MayState(status, h) {
+				t.Errorf("%d %v states something", status, h)
+			}
+		}
+	}
+	if stating == 0 {
+		t.Error("nothing states anything")
+	}
+}
+
 // T66, T68: a head that cannot be seen is a gap and no refusal, and one that
 // nobody has looked at is needed.
 func TestT66T68AHeadIsLookedAtOrIsAGap(t *testing.T) {
@@ -363,5 +388,64 @@ func TestT66T68AHeadIsLookedAtOrIsAGap(t *testing.T) {
 	head.comesTo(t, "", "", "")
 	if head.known.Response.HTML != nil {
 		t.Error("an answer to HEAD has no page")
+	}
+}
+
+// T30, T119: a ruling points at the term that decided or, where nothing could be
+// asked for, at the one that named it.
+func TestT30T119ARulingPointsAtTheTermThatDecided(t *testing.T) {
+	const broken = `</l.xml; rel=license; type="application/rsl+xml"`
+	found := map[string]rulings.LicenceTerms{licenceURL: {Term: rulings.Term{Outcome: rulings.TermUnread, Object: rulings.Digest{99}}, Unread: rulings.CauseXML}}
+	for _, tt := range []struct {
+		name string
+		c    crossing
+		want func(*rulings.Terms) rulings.TermRef
+	}{
+		{"a statement of a line", crossing{Robots: "User-agent: *\nContent-Usage: ai-use=n\n"},
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Robots.Object, Line: 2} }},
+		{"an entry of a licence", crossing{Robots: "License: /l.xml\n", Licences: map[string]answer{licenceURL: {200, rslOf(entry("/x", noInput), entry("/page", noInput))}}},
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Licences[0].Object, Entry: 2} }},
+		{"a licence that cannot be read", crossing{Robots: "License: /l.xml\n", Found: found},
+			func(*rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: rulings.Digest{99}} }},
+		{"a value of robots.txt that is no URL", crossing{Robots: "License: ftp://x/\n"},
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Robots.Object} }},
+		{"a field", crossing{}.answering(map[string][]string{"x-robots-tag": {"noai"}}, ""),
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Response.Term.Object} }},
+		{"a member of a Link field", crossing{}.answering(map[string][]string{"link": {broken}}, ""),
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Response.Term.Object} }},
+		{"a meta", crossing{}.answering(nil, page(`<meta name="robots" content="noai">`)),
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Response.HTML.Term.Object} }},
+		{"a document in the page", crossing{}.answering(nil, page(scriptTag(rslOf(entry("", noInput))))),
+			func(k *rulings.Terms) rulings.TermRef {
+				return rulings.TermRef{Object: k.Response.HTML.Term.Object, Entry: 1}
+			}},
+		{"one that cannot be read", crossing{}.answering(nil, page(scriptTag("<rsl>"))),
+			func(k *rulings.Terms) rulings.TermRef { return rulings.TermRef{Object: k.Response.HTML.Term.Object} }},
+	} {
+		x := tt.c.cross(t)
+		if want := tt.want(&x.known); !x.Refused() || x.Term != want || want.Object == (rulings.Digest{}) {
+			t.Errorf("%s: it points at %+v, want %+v", tt.name, x.Term, want)
+		}
+	}
+}
+
+// T56: what a file names is resolved from where it was found, which for the same
+// octets can be several places at once.
+func TestT56TheSameFileNamesLicencesOfThePlaceWhereItIs(t *testing.T) {
+	terms := read("License: /l.xml\n")
+	for range 2 {
+		for _, host := range []string{"site.test", "www.site.test"} {
+			for _, moved := range []string{"", "https://cdn.test/x/robots.txt"} {
+				req, terms := get("/page"), terms
+				req.Origin.Host, terms.Robots.FinalURL = host, moved
+				want := "https://" + host + "/l.xml"
+				if moved != "" {
+					want = "https://cdn.test/l.xml"
+				}
+				if r := rulings.Decide(req, terms, rulings.DefaultPolicy()); len(r.Needs) != 1 || r.Needs[0].URL != want {
+					t.Errorf("%s, found at %q: %+v is needed, want %s", host, moved, r.Needs, want)
+				}
+			}
+		}
 	}
 }
