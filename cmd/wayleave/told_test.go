@@ -41,46 +41,64 @@ type toldProblem struct {
 }
 
 // checkTold checks the refusal that the last get received: told STATUS REASON WHOSE
-// [retry]. With retry it says when to ask again, without it does not. Nothing of
-// it may be of the source's choosing: scripts write canary into all that is.
+// [SECONDS]. With SECONDS it says to ask again when they are over, without it does
+// not. Nothing of it may be of the source's choosing: scripts write canary into all
+// that is.
 func checkTold(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
-		ts.Fatalf("usage: told STATUS REASON WHOSE [retry]")
+		ts.Fatalf("usage: told STATUS REASON WHOSE [SECONDS]")
 	}
 	received := ts.ReadFile("stdout")
-	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(inHTTP11(received))), nil)
-	if err != nil {
-		ts.Fatalf("no answer in %q: %v", received, err)
-	}
-	defer resp.Body.Close()
-	var p toldProblem
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
-		ts.Fatalf("no problem in %q: %v", received, err)
-	}
-	same := func(what, got, want string) {
-		if got != want {
-			ts.Fatalf("%s is %q, want %q, in\n%s", what, got, want, received)
+	head, p := readTold(ts, received)
+	facts := rulings.Reason(args[1]).Facts()
+	_, proxyStatus, _ := strings.Cut(head.Get("Proxy-Status"), "; ")
+	for _, c := range []struct{ what, got, want string }{
+		{"status", strconv.Itoa(p.Status), args[0]},
+		{"reason", p.Reason, args[1]},
+		{"whose", p.Whose, args[2]},
+		{"title", p.Title, facts.Title},
+		{"type", p.Type, proxy.RefusalDocs + args[1] + ".md"},
+		{"Content-Type", head.Get("Content-Type"), "application/problem+json"},
+		{"Proxy-Status", proxyStatus, "error=" + facts.ProxyError + "; details=" + strconv.Quote(args[1])},
+	} {
+		if c.got != c.want {
+			ts.Fatalf("%s is %q, want %q, in\n%s", c.what, c.got, c.want, received)
 		}
 	}
-	reason := rulings.Reason(args[1])
-	same("the status", strconv.Itoa(resp.StatusCode), args[0])
-	same("status", strconv.Itoa(p.Status), args[0])
-	same("reason", p.Reason, args[1])
-	same("whose", p.Whose, args[2])
-	same("title", p.Title, reason.Facts().Title)
-	same("type", p.Type, proxy.RefusalDocs+args[1]+".md")
-	same("Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")
-	_, status, _ := strings.Cut(resp.Header.Get("Proxy-Status"), "; ")
-	same("Proxy-Status", status, "error="+reason.Facts().ProxyError+"; details="+strconv.Quote(args[1]))
-	retry := strconv.FormatBool(len(args) > 3)
-	same("Retry-After is there:", strconv.FormatBool(resp.Header.Get("Retry-After") != ""), retry)
-	same("retry_at is there:", strconv.FormatBool(!p.RetryAt.IsZero()), retry)
+	if !asksAgainIn(head.Get("Retry-After"), p.RetryAt, args[3:]) {
+		ts.Fatalf("want to ask again after %v seconds, have\n%s", args[3:], received)
+	}
 	if strings.Contains(strings.ToLower(received), "canary") {
 		ts.Fatalf("the client was told what the source chose:\n%s", received)
 	}
 	text, err := json.Marshal(p)
 	ts.Check(err)
 	ts.Setenv("TOLD", string(text))
+}
+
+// readTold reads what a client printed of a refusal.
+func readTold(ts *testscript.TestScript, received string) (http.Header, toldProblem) {
+	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(inHTTP11(received))), nil)
+	if err != nil {
+		ts.Fatalf("no answer in %q: %v", received, err)
+	}
+	defer resp.Body.Close()
+	var p toldProblem
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || p.Status != resp.StatusCode {
+		ts.Fatalf("no problem of the answer's status in %q: %v", received, err)
+	}
+	return resp.Header, p
+}
+
+// asksAgainIn reports whether Retry-After and retry_at say seconds, of which some
+// may be over already; or nothing, where no seconds are given.
+func asksAgainIn(retryAfter string, retryAt time.Time, seconds []string) bool {
+	if len(seconds) == 0 {
+		return retryAfter == "" && retryAt.IsZero()
+	}
+	want, err := strconv.Atoi(seconds[0])
+	got, err2 := strconv.Atoi(retryAfter)
+	return err == nil && err2 == nil && got <= want && got > want-int(patience.Seconds()) && !retryAt.IsZero()
 }
 
 // inHTTP11 is what a client prints of an answer, as HTTP/1.1 without framing.
