@@ -36,6 +36,7 @@ type crossing struct {
 	Policy   rulings.PolicyFile
 	Site     *rulings.RobotsTerms            // in place of Robots
 	Found    map[string]rulings.LicenceTerms // in place of Licences
+	Any      *answer                         // for every licence that has no other
 	TDM      *rulings.TDMTerms               // in place of TDMRep
 	Unseen   string                          // why the head of the page cannot be seen
 	octets   rulings.Digest                  // counts the terms, so that each has an object
@@ -206,7 +207,11 @@ func (c *crossing) licence(t *testing.T, x *crossed, need rulings.Need) rulings.
 		return found
 	}
 	a, ok := c.Licences[need.URL]
-	if !ok {
+	switch {
+	case ok:
+	case c.Any != nil:
+		a = *c.Any
+	default:
 		t.Fatalf("%s was asked for", need.URL)
 	}
 	l.Status = a.Status
