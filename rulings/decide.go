@@ -72,6 +72,9 @@ func Decide(req Request, terms Terms, policy *Policy) Ruling {
 	case policy.Class(req.Origin.Host) == Service, terms.Robots.Exempt:
 		d.ruling.Outcome = Proceed
 	case d.sourceTerms(), d.ruling.Reason != "":
+		if d.ruling.Outcome != Undecided && !req.All {
+			d.ruling.NotAsked = d.notAsked()
+		}
 	default:
 		d.ruling.Outcome = Proceed
 	}

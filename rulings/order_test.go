@@ -148,6 +148,43 @@ func TestT8WhatALaterStageWouldAskForIsNotAskedFor(t *testing.T) {
 	}
 }
 
+// T8: what is not asked for is listed as that, where it is known of.
+func TestT8WhatIsNotAskedForIsListed(t *testing.T) {
+	for _, p := range prohibitions {
+		c := everything().with(p.forbid)
+		if p.place == "access" {
+			c.Robots += "License: /more.xml\n" // which does not exist for this page (T43)
+		}
+		x := c.cross(t)
+		var listed []string
+		for _, term := range x.NotAsked {
+			if term.Outcome != rulings.TermNotAsked || term.Kind == "" || (term.Kind == rulings.TermLicence) != (term.Mechanism != "") {
+				t.Errorf("%s: %+v", p.place, term)
+			}
+			listed = append(listed, term.URL)
+		}
+		const robots, tdm, link, html = "https://site.test/robots.xml", "https://site.test/.well-known/tdmrep.json", "https://site.test/link.xml", "https://site.test/html.xml"
+		var want []string
+		switch {
+		case p.place == "access", p.place == "a licence of robots.txt":
+			want = []string{tdm}
+		case p.place == "tdmrep.json", p.place == "a licence by Link", p.place == "a licence by <link>":
+		case p.stage == rulings.StageBefore:
+			want = []string{robots, tdm}
+		case p.stage == rulings.StageHead:
+			want = []string{link}
+		case p.place == "a robots meta":
+			want = []string{html}
+		}
+		if diff := cmp.Diff(want, listed); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", p.place, diff)
+		}
+	}
+	if x := everything().cross(t); x.NotAsked != nil {
+		t.Errorf("a page that is let pass: %+v", x.NotAsked)
+	}
+}
+
 func TestT9InAStageWhatCannotBeReadComesFirstAndThenThePurposesAsDeclared(t *testing.T) {
 	const unreadLink = `</l.xml; rel=license; type="application/rsl+xml"`
 	link := byLink(licenceURL)["link"][0]

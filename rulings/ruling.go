@@ -73,6 +73,10 @@ type Ruling struct {
 	// then, so that it refuses when nobody looks them up.
 	Needs []Need
 
+	// NotAsked are the terms that were not asked for because the page is refused
+	// without them (T8).
+	NotAsked []Term
+
 	// Whose is set where the term is another party's than Reason's facts say.
 	Whose Whose
 
