@@ -93,6 +93,9 @@ func appendExtra(b []byte, extra string) []byte {
 // Encode writes it or could have: another host, a value of another type or one
 // that cannot be is an error, and no part of the state is returned with it.
 func Decode(data []byte, host string) (State, error) {
+	if s, ok := decodeOwn(data, host); ok {
+		return s, nil
+	}
 	s, err := decode(data, host)
 	if err != nil {
 		return State{}, err

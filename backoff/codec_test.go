@@ -13,6 +13,9 @@ const full = `{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z",` +
 	`"backoff":{"failures":2,"status":503,"until":"2026-11-30T12:01:00.000Z","retry_after":true,"capped":false,"date":true,"by":"a\"b"},` +
 	`"reservation":{"id":"7f","deadline":"2026-11-30T12:01:30.000Z","by":"c"}}` + "\n"
 
+// plain is a state with every part and without escapes, as most are.
+var plain = strings.Replace(full, `a\"b`, "ab", 1)
+
 // newer has members of a newer version, in the order in which they are kept.
 const newer = `{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","turn":{"reserved":"2026-11-30T12:00:00.000Z","x":1},` +
 	`"backoff":{"failures":0,"status":500,"until":"2026-11-30T12:00:00.000Z","retry_after":false,"capped":false,"date":false,"x":[1,{"y":"z"}]},` +
@@ -21,10 +24,22 @@ const newer = `{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","turn":{"
 // spaced is a state of a newer version alone.
 const spaced = "{\n \"host\": \"host.test\", \"set_at\": \"2026-11-30T13:00:00.0001+01:00\", \"turn\": null, \"x\": [ 1 ] }"
 
-var stateSeeds = []string{full, newer, spaced, `{"host":"host.test","set_at":"2026-11-30T12:00:00Z"}`, `{}`, "", "null", `{"host":1}`, "{\"host\":\"host.test\",\"turn\":{\"x\":{}}}"}
+// parts are states that lack one thing or another.
+var parts = []string{
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","turn":{"reserved":"2026-11-30T12:00:05.000Z"}}` + "\n",
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","turn":{"answered":"2026-11-30T12:00:05.000Z"}}` + "\n",
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","backoff":{"failures":0,"status":429,"until":"2026-11-30T12:01:00.000Z","retry_after":false,"capped":true,"date":false}}` + "\n",
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","reservation":{"id":"7f","deadline":"2026-11-30T12:01:30.000Z"}}` + "\n",
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","backoff":{"failures":2147483647,"status":599,"until":"2026-11-30T12:01:00.000Z","retry_after":true,"capped":false,"date":true,"by":"a"}}` + "\n",
+}
+
+var stateSeeds = append(parts, full, newer, spaced, plain, `{"host":"host.test","set_at":"2026-11-30T12:00:00Z"}`, `{}`, "", "null", `{"host":1}`, "{\"host\":\"host.test\",\"turn\":{\"x\":{}}}")
 
 func TestP35_StatesAreReadAsTheyAreWritten(t *testing.T) {
-	for name, text := range map[string]string{"every part": full, "P35: members of a newer version": newer} {
+	for name, text := range map[string]string{
+		"every part": full, "members of a newer version": newer, "no escapes": plain,
+		"a turn that was not answered": parts[0], "an answer alone": parts[1], "a back-off": parts[2], "a reservation": parts[3], "the highest count": parts[4],
+	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := backoff.Decode([]byte(text), host)
 			must(t, err)

@@ -91,8 +91,23 @@ func (d disk) Create(name string) (File, error) {
 	return f, nil
 }
 
-// Rename implements FS.
-func (d disk) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+// Replace implements FS. The descriptor that it opens of the old file keeps
+// rename(2) from freeing it.
+func (d disk) Replace(from, to string) (old io.Closer, err error) {
+	if fd, err := open(d.path(to), unix.O_RDONLY|guarded); err == nil {
+		old = descriptor(fd)
+	}
+	if err = unix.Rename(d.path(from), d.path(to)); err != nil && old != nil {
+		old.Close()
+		old = nil
+	}
+	return old, err
+}
+
+// A descriptor is an open file of which nothing is wanted.
+type descriptor int
+
+func (fd descriptor) Close() error { return unix.Close(int(fd)) }
 
 // Remove implements FS.
 func (d disk) Remove(name string) error { return unix.Unlink(d.path(name)) }

@@ -3,6 +3,7 @@ package backoff
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"syscall"
@@ -16,9 +17,36 @@ const (
 	lastPoll  = 8 * time.Millisecond
 )
 
+// A hold is the lock of a host and its gate.
+type hold struct {
+	lock  io.Closer
+	leave func()    // through the gate
+	old   io.Closer // the state file that was replaced; nil: none was
+}
+
+// release gives up the lock, and then the gate. The descriptor of a lock that
+// cannot be given up ends with the process; the change that was made under it
+// stands.
+func (h *hold) release() {
+	_ = h.lock.Close()
+	if h.old == nil {
+		h.leave()
+		return
+	}
+	go h.retire()
+}
+
+// retire frees the state file that was replaced: a third of what writing the new
+// one took, and nobody has to wait for it but the next caller of this process for
+// the same host.
+func (h *hold) retire() {
+	_ = h.old.Close()
+	h.leave()
+}
+
 // lock takes the lock of host for this goroutine, and makes the directory if it
 // is missing. It waits for lockWait at most.
-func (s *FileStore) lock(ctx context.Context, host, name string) (unlock func(), err error) {
+func (s *FileStore) lock(ctx context.Context, host, name string) (h *hold, err error) {
 	limited, cancel := context.WithTimeout(ctx, s.lockWait)
 	defer cancel()
 	leave, err := s.gates.enter(limited, host)
@@ -35,9 +63,7 @@ func (s *FileStore) lock(ctx context.Context, host, name string) (unlock func(),
 		held, err := s.fs.TryLock(name + lockFile)
 		switch {
 		case err == nil:
-			// The descriptor of a lock that cannot be given up ends with the
-			// process; the change that was made under it stands.
-			return func() { _ = held.Close(); leave() }, nil
+			return &hold{lock: held, leave: leave}, nil
 		case errors.Is(err, ErrLocked):
 			if !sleep(limited, poll) {
 				return nil, s.waitedOut(ctx, name, nil)

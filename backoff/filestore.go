@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -136,18 +137,16 @@ func (s *FileStore) change(ctx context.Context, host string, step func(found Sta
 	if step(found, s.now().Round(0)).Equal(found) {
 		return nil
 	}
-	unlock, err := s.lock(ctx, host, name)
+	held, err := s.lock(ctx, host, name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	// What a process left behind that died while it wrote. If it cannot be
-	// removed, writing fails and says so.
-	_ = s.fs.Remove(name + tempFile)
+	defer held.release()
 	if found, err = s.read(host, name); err != nil {
 		return err
 	}
-	return s.replace(name, found, step(found, s.now().Round(0)))
+	held.old, err = s.replace(name, found, step(found, s.now().Round(0)))
+	return err
 }
 
 // read returns what is stored of host. No file, and nothing that could hold
@@ -170,48 +169,60 @@ func isMissing(err error) bool {
 	return err == syscall.ENOENT || err != nil && (errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR))
 }
 
-// replace stores next in place of found. Whoever calls it holds the lock.
+// replace stores next in place of found, and returns what is to be closed of it.
+// Whoever calls it holds the lock.
 //
 // The new state is on disk before it gets its name, so a crash at any point
 // leaves the old one or the new one. A change of the turn alone does not wait
 // for the directory: what a power cut could undo is one turn (P34).
-func (s *FileStore) replace(name string, found, next State) error {
+func (s *FileStore) replace(name string, found, next State) (old io.Closer, err error) {
 	if next.Equal(found) {
-		return nil
+		return nil, nil
 	}
 	turnAlone := sameWait(found, next) && next.Recovered == "" && next.extra == found.extra
-	var err error
 	if next.Empty() {
-		if err = s.fs.Remove(name + stateFile); isMissing(err) {
-			err = nil
-		}
+		err = s.remove(name)
 	} else {
-		err = s.write(name, Encode(next))
+		old, err = s.write(name, Encode(next))
 	}
 	if err == nil && !turnAlone {
 		err = s.fs.SyncDir()
 	}
 	if err != nil {
-		return s.unwritable(err)
+		return old, s.unwritable(err)
 	}
-	return nil
+	return old, nil
+}
+
+// remove removes the host's state file, and a temporary file if there is one:
+// the lock is held, so that it is of a process that died while it wrote.
+func (s *FileStore) remove(name string) error {
+	_ = s.fs.Remove(name + tempFile) // if it cannot be removed, writing says so
+	err := s.fs.Remove(name + stateFile)
+	if isMissing(err) {
+		return nil
+	}
+	return err
 }
 
 // write puts data in place of the host's state file.
-func (s *FileStore) write(name string, data []byte) error {
+func (s *FileStore) write(name string, data []byte) (old io.Closer, err error) {
 	f, err := s.fs.Create(name + tempFile)
+	if errors.Is(err, fs.ErrExist) { // a dead process's, as in remove
+		if err = s.fs.Remove(name + tempFile); err == nil {
+			f, err = s.fs.Create(name + tempFile)
+		}
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := fill(f, data); err != nil {
+	if err = fill(f, data); err == nil {
+		old, err = s.fs.Replace(name+tempFile, name+stateFile)
+	}
+	if err != nil {
 		_ = s.fs.Remove(name + tempFile) // or the next visit does
-		return err
 	}
-	if err := s.fs.Rename(name+tempFile, name+stateFile); err != nil {
-		_ = s.fs.Remove(name + tempFile)
-		return err
-	}
-	return nil
+	return old, err
 }
 
 // fill writes data to f and closes it. A sync that failed is not tried again:

@@ -23,7 +23,10 @@ type FS interface {
 	// Create makes a new file that only this user may read and write. One that
 	// is there already is an error.
 	Create(name string) (File, error)
-	Rename(from, to string) error
+	// Replace gives the file from the name to. What had that name keeps its
+	// blocks until old is closed, which may take as long as writing them did;
+	// nil: there was nothing.
+	Replace(from, to string) (old io.Closer, err error)
 	Remove(name string) error
 	// SyncDir returns when the names in the directory are on disk.
 	SyncDir() error

@@ -78,8 +78,9 @@ func (f *tracedFS) Create(name string) (file backoff.File, err error) {
 	return &tracedFile{file, f}, err
 }
 
-func (f *tracedFS) Rename(from, to string) error {
-	return f.do("rename", func() error { return f.FS.Rename(from, to) })
+func (f *tracedFS) Replace(from, to string) (old io.Closer, err error) {
+	err = f.do("rename", func() (err error) { old, err = f.FS.Replace(from, to); return err })
+	return old, err
 }
 
 func (f *tracedFS) Remove(name string) error {
