@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // A publisher is an origin that states terms. It serves documents by their
@@ -130,7 +133,11 @@ func (e *testEdge) fetch(w way, method, addr, target string, fields ...string) r
 				lower[i] = strings.ToLower(fields[i])
 			}
 		}
-		status, header, body := e.h2(addr).do(method, target, lower...)
+		h := e.h2(addr)
+		must(e.t, h.SetDeadline(time.Now().Add(30*time.Second))) // a test that hangs fails
+		must(e.t, h.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 24}))
+		must(e.t, h.WriteWindowUpdate(0, 1<<24))
+		status, header, body := h.do(method, target, lower...)
 		resp := &http.Response{Header: header}
 		return received{status, reasonOf(resp), fmt.Sprint(status, header, body), body}
 	}

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
@@ -183,7 +185,7 @@ func (u *Upstream) LeadsBack(o hostkey.Origin) bool { return u.dialer.leadsBack(
 // Get makes the edge's own request for terms. It follows no redirect and sends
 // nothing of an agent's. Every error is a *terms.FetchError.
 func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, probeTrace), http.MethodGet, target, nil)
 	if err != nil {
 		return nil, &terms.FetchError{Kind: terms.FailureConnect, Err: err}
 	}
@@ -207,10 +209,22 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 	return resp, nil
 }
 
+// probeTrace keeps what it took to connect from being told of the page that comes
+// over the same connection: for that crossing it was part of the look-up.
+var probeTrace = &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+	if d := dialledOf(info.Conn); d != nil {
+		d.told.Store(true)
+	}
+}}
+
 // fetchError sorts a transport's error into the kinds the book knows.
 func fetchError(err error) *terms.FetchError {
 	f := failureOf(err)
 	out := &terms.FetchError{Kind: terms.FailureConnect, Err: errors.New(f.detail)}
+	if outOfResources(err) {
+		out.Kind = terms.FailureInternal // nothing the host did (T17)
+		return out
+	}
 	switch f.reason {
 	case rulings.PrivateAddress, rulings.Loop:
 		out.Kind, out.Barred = terms.FailureProhibited, f.reason
@@ -222,6 +236,12 @@ func fetchError(err error) *terms.FetchError {
 		out.Kind = terms.FailureTimeout
 	}
 	return out
+}
+
+// outOfResources reports whether this process or machine could not even open a
+// socket.
+func outOfResources(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 }
 
 // Close ends idle connections. Requests under way go on.
