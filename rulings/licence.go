@@ -20,8 +20,18 @@ type Licence struct {
 	skipped []string // what was not understood, for the record
 }
 
+// LicenceFault says in our own words what keeps body from being read as a licence,
+// and at which octet (specs: terms T71); empty when nothing does.
+func LicenceFault(body []byte) string {
+	_, err := rsl.Parse(body)
+	if fault, ok := errors.AsType[*rsl.Fault](err); ok {
+		return fmt.Sprintf("%s at octet %d", fault.Kind, fault.Offset)
+	}
+	return ""
+}
+
 // ParseLicence reads an RSL document (specs: terms T71 to T76). Cause says why
-// it cannot be read and is empty when it can.
+// it cannot be read and is empty when it can; LicenceFault tells more of it.
 func ParseLicence(body []byte) (*Licence, Cause) {
 	doc, err := rsl.Parse(body)
 	if err != nil {

@@ -12,20 +12,23 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // fetchMain is a client as an agent would be, with the flags that curl has for
 // the same:
 //
-//	fetch [-i] [-H FIELD]... URL...
+//	fetch [-i] [-H FIELD]... [-w FILE] URL...
 //
 // It prints each body, behind its status line and fields with -i, and exits 0
 // for 2xx answers or with -i, 1 otherwise. It reads HTTPS_PROXY itself, because
-// Go's own reading of it leaves loopback targets out.
+// Go's own reading of it leaves loopback targets out. Unlike
+// curl it waits for FILE before the second URL, with its connection open.
 func fetchMain() {
 	c := fetcher{header: http.Header{}}
 	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
 	flags.BoolVar(&c.head, "i", false, "print the status line and the fields")
+	flags.StringVar(&c.wait, "w", "", "file to wait for")
 	flags.Func("H", "field of the request", func(line string) error {
 		name, value, _ := strings.Cut(line, ":")
 		c.header.Add(name, strings.TrimSpace(value))
@@ -41,6 +44,7 @@ func fetchMain() {
 // A fetcher fetches URLs, one after the other.
 type fetcher struct {
 	head   bool
+	wait   string
 	header http.Header
 }
 
@@ -56,12 +60,24 @@ func (c *fetcher) fetch(targets []string) error {
 	}
 	transport := &http.Transport{Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: roots}}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for _, target := range targets {
+	for i, target := range targets {
+		if i == 1 && c.wait != "" {
+			await(c.wait)
+		}
 		if err := c.one(client, target); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// await waits until a file is there, or for patience.
+func await(name string) {
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+	}
 }
 
 func (c *fetcher) one(client *http.Client, target string) error {

@@ -63,6 +63,7 @@ func scriptParams(dir string) testscript.Params {
 			"logged":   checkLogged,
 			"asked":    checkAsked,
 			"expand":   expandFiles,
+			"limit":    limitDescriptors,
 			"explains": checkExplains,
 		},
 	}

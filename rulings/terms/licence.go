@@ -19,7 +19,7 @@ var licenceKind = &kind{
 	parse: func(body []byte) (document, string) {
 		licence, cause := rulings.ParseLicence(body)
 		if cause != "" {
-			return document{}, unread(cause, unreadable[cause])
+			return document{}, unread(cause, rulings.LicenceFault(body))
 		}
 		return document{licence: licence}, ""
 	},
@@ -35,13 +35,6 @@ const (
 	licenceEntries = 64
 	licenceOctets  = 1 << 20
 )
-
-// unreadable tells what the parser's causes mean.
-var unreadable = map[rulings.Cause]string{
-	rulings.CauseXML:     "what stands there is no XML that is read",
-	rulings.CauseNotRSL:  "what stands there is no RSL document",
-	rulings.CauseInvalid: "what stands there is not valid RSL",
-}
 
 // Licence returns the document that need names, as it stands for a crossing to
 // page that arrives now. It never errs; what could not be had is part of the

@@ -42,7 +42,7 @@ func TestT122TheFilesOfLicencesAndTDMRep(t *testing.T) {
 		{"a licence that could not be had", licenceFile, pages{"/l.xml": status(503)}, licenceHead +
 			`"status":503,"outcome":"unread","cause":"status: it was answered with status 503","fetched_at":"2000-01-01T00:00:00Z","expires_at":"2000-01-01T00:05:00Z"}`},
 		{"a licence that is no RSL", licenceFile, pages{"/l.xml": text(noRSL)}, licenceHead +
-			`"status":200,"outcome":"unread","cause":"not_rsl: what stands there is no RSL document","fetched_at":"2000-01-01T00:00:00Z","expires_at":"2000-01-02T00:00:00Z",` +
+			`"status":200,"outcome":"unread","cause":"not_rsl: root element that is not rsl at octet 0","fetched_at":"2000-01-01T00:00:00Z","expires_at":"2000-01-02T00:00:00Z",` +
 			`"object":"` + object(noRSL) + `","size":25}`},
 		{"a tdmrep.json that is read", tdmFile, pages{"/.well-known/tdmrep.json": text("[]")}, tdmHead +
 			`"status":200,"outcome":"read","fetched_at":"2000-01-01T00:00:00Z","expires_at":"2000-01-02T00:00:00Z","object":"` + object("[]") + `","size":2}`},
