@@ -174,9 +174,9 @@ func TestE17T90TheRecordOfALicenceIsOfThePurposeThatItRefuses(t *testing.T) {
 	}
 }
 
-// T83, T84: each different selection of the readings is ruled, and the strictest
+// T80 to T84: each different selection of the readings is ruled, and the strictest
 // holds; over the budget nothing is selected.
-func TestT83T84SelectionsAreRuledEachAndTheStrictestHolds(t *testing.T) {
+func TestT80T81T83T84SelectionsAreRuledEachAndTheStrictestHolds(t *testing.T) {
 	of := func(entries ...string) crossing {
 		return crossing{Robots: "License: /l.xml\n", Licences: map[string]answer{licenceURL: {200, rslOf(entries...)}}}
 	}
