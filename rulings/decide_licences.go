@@ -20,6 +20,7 @@ type namedLicence struct {
 	found     *LicenceTerms // nil where nothing was asked for
 	licence   *Licence      // nil when unread, missing or cut short
 	unread    Cause
+	fault     string // what more is known of that; empty where found says it
 
 	number   int       // among the licences of the page, from 1
 	selected [][]int   // the entries that govern the page, for each selection
@@ -193,7 +194,7 @@ func (d *decision) refuseUnread(l *namedLicence) bool {
 	record.RefusedBy = LicenceUnread
 	d.point("", TermRef{Object: d.objectOf(l)})
 	var retryAt time.Time
-	why := string(l.unread)
+	why := cmp.Or(l.fault, string(l.unread))
 	told := Say("Licence % of this page could not be read (%), so it cannot be kept.", Number(l.number), l.unread)
 	if t != nil {
 		retryAt, why = t.ExpiresAt, cmp.Or(t.Cause, why)

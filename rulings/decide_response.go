@@ -112,7 +112,7 @@ func (t *HTMLTerms) documents() (unread, inline []namedLicence) {
 	unread = unasked(ByHTML, t.Head.Unread-t.unended, CauseScheme)
 	unread = append(unread, unasked(Inline, t.unended, CauseUnended)...)
 	for i := range t.Inline {
-		l := namedLicence{mechanism: Inline, licence: t.Inline[i].Licence, unread: t.Inline[i].Unread}
+		l := namedLicence{mechanism: Inline, licence: t.Inline[i].Licence, unread: t.Inline[i].Unread, fault: t.Inline[i].Fault}
 		if l.licence == nil {
 			unread = append(unread, l)
 		} else {

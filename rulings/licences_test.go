@@ -336,6 +336,10 @@ func TestT67WhatAHeadNamesAndCannotBeReadHasItsCause(t *testing.T) {
 		if want := "(" + tt.cause + ")"; !strings.Contains(x.Told.String(), want) {
 			t.Errorf("%s: the agent is told %q", tt.name, x.Told)
 		}
+		read := len(x.known.Response.HTML.Inline) > 0
+		if read != strings.Contains(x.Detail, " at octet ") {
+			t.Errorf("%s: the record says %q (T71)", tt.name, x.Detail)
+		}
 		kept := x.known.Response.RestoreHTML(x.known.Response.HTML.Octets(), x.req.Origin, x.req.Target, x.policy.Identity.Tokens)
 		kept.Term, x.known.Response.HTML = x.known.Response.HTML.Term, kept
 		x.againIsTheSame(t)

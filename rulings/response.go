@@ -146,6 +146,7 @@ type HTMLTerms struct {
 type InlineLicence struct {
 	Licence *Licence // nil when it cannot be read
 	Unread  Cause
+	Fault   string // what keeps it from being read (T71)
 }
 
 // ReadHTML reads the head of the page that is the answer's body from its content,
@@ -204,8 +205,11 @@ func htmlTerms(head *htmlhead.Head, options htmlhead.Options) *HTMLTerms {
 		return t
 	}
 	for _, script := range head.Scripts {
-		licence, cause := ParseLicence(script)
-		t.Inline = append(t.Inline, InlineLicence{licence, cause})
+		l := InlineLicence{}
+		if l.Licence, l.Unread = ParseLicence(script); l.Unread != "" {
+			l.Fault = LicenceFault(script)
+		}
+		t.Inline = append(t.Inline, l)
 	}
 	if head.Unread > 0 {
 		// What is no longer unread when an end is put behind it was a script.
