@@ -143,7 +143,7 @@ func spaced(s string) string { return strings.NewReplacer("\t", " ", "\n", " ", 
 func FuzzSelect(f *testing.F) {
 	seeds := [][2]string{
 		{"/a /a* /a$ /*", "/a"}, {"/%61 /a/** https://o.example/a http:// ftp://x/", "/a//b"}, {"/*a*b /a*b$ /*b", "/aab;x//b"},
-		{"https://o.example/a /a", "/a"}, {"/aaaaaaaaa*b /aaaaaaaaab /aaaaaaaa", "/aaaaaaaaab"},
+		{"https://o.example/a /a", "/a"}, {"*:// /a://b", "/a/"}, {"/aaaaaaaaa*b /aaaaaaaaab /aaaaaaaa", "/aaaaaaaaab"},
 	}
 	if len(seeds) == 0 {
 		f.Fatal("no seeds")

@@ -48,7 +48,7 @@ func plainSelect(urls []string, origin string, readings []string) rsl.Selection 
 // where the entry is unscoped.
 func plainScope(url string) (form, origin string) {
 	target := url
-	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+	if scheme, rest, ok := strings.Cut(url, "://"); ok && url[0] != '/' && url[0] != '*' {
 		host, path, found := strings.Cut(rest, "/")
 		if host == "" {
 			return "", ""
