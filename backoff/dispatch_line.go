@@ -35,6 +35,7 @@ type line struct {
 
 	gone  time.Time     // when the last request with a turn went
 	delay time.Duration // between requests, as the last one had it
+	held  time.Time     // until when the queue was held up
 	seen  view          // the last that anybody saw
 }
 
@@ -62,10 +63,10 @@ type waiter struct {
 	wake chan struct{} // holds one: look again at what you wait for
 
 	// Under line.mu.
-	turns bool      // it takes one
-	until time.Time // when it will look again by itself
-	cause Reason    // why it sleeps; empty: it does not, or was let go
-	fault error     // the first at the door met it while this one stood there for its turn
+	turns bool        // it takes one
+	until time.Time   // when it will look again by itself
+	cause Reason      // why it sleeps; empty: it does not, or was let go
+	fault *StoreError // the first at the door met it while this one stood there for its turn
 }
 
 func newWaiter(turns bool) *waiter {
@@ -123,7 +124,7 @@ func (h *line) join(w *waiter, most int) bool {
 
 // atDoor reports whether w is the first at the door, and the fault that it
 // shares.
-func (h *line) atDoor(w *waiter) (isFirst bool, fault error) {
+func (h *line) atDoor(w *waiter) (isFirst bool, fault *StoreError) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return first(h.door, w), w.fault
@@ -206,24 +207,52 @@ func (h *line) moveUp(w *waiter, s slot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.queue = append(h.queue, w)
+	h.add(s)
+	h.leaveDoor(w)
+}
+
+// replaceFirst takes another turn for the first, which was missed.
+func (h *line) replaceFirst(s slot) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turns = slices.Delete(h.turns, 0, 1)
+	h.add(s)
+}
+
+// add puts a turn where it belongs by its time.
+func (h *line) add(s slot) {
 	i := len(h.turns)
 	for i > 0 && s.turn.At.Before(h.turns[i-1].turn.At) {
 		i--
 	}
 	h.turns = slices.Insert(h.turns, i, s)
-	h.leaveDoor(w)
 }
 
-// turnOf reports whether w is the first of the queue, and when the first may go:
-// on its turn, and not before delay has passed since the last one went (P11).
-func (h *line) turnOf(w *waiter, delay time.Duration) (isFirst bool, due time.Time) {
+// A place is where a waiter stands in the queue.
+type place struct {
+	isFirst bool
+	turn    time.Time // the first turn
+	missed  bool      // it passed while the queue was held up
+	due     time.Time // when the first may go: on its turn, and not before delay has passed since the last one went (P11)
+}
+
+func (h *line) turnOf(w *waiter, delay time.Duration) place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	due = h.turns[0].due
+	turn := h.turns[0].due
+	p := place{isFirst: first(h.queue, w), turn: turn, missed: turn.Before(h.held), due: turn}
 	if !h.gone.IsZero() {
-		due = laterOf(due, h.gone.Add(delay))
+		p.due = laterOf(p.due, h.gone.Add(delay))
 	}
-	return first(h.queue, w), due
+	return p
+}
+
+// heldUp says that until now something else than the clock kept the queue from
+// moving, so that turns until now were missed.
+func (h *line) heldUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = time.Now()
 }
 
 // firstTurn is the turn that the first of the queue goes on.
@@ -251,7 +280,7 @@ func (h *line) waitOf(w *waiter, delay time.Duration) time.Duration {
 
 // failed lets all who wait at the door for a turn share the fault that the first
 // of them met; each would wait for the same lock in turn (P29).
-func (h *line) failed(by *waiter, fault error) {
+func (h *line) failed(by *waiter, fault *StoreError) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.door {

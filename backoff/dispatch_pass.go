@@ -22,6 +22,7 @@ type Pass struct {
 	paced       bool
 	reservation string // ID of the sender; empty: the host is not reserved
 	headBy      time.Time
+	given       time.Time
 
 	mu     sync.Mutex // guards what follows
 	handed bool
@@ -58,7 +59,7 @@ func (p *Pass) Handed(ctx context.Context) error {
 			p.giveUp(ctx)
 			return v.refused(err)
 		}
-		p.line.handedOver(p.waiter, p.req.Delay.Honoured)
+		p.goOn()
 	}
 	p.handed = true
 	return nil
@@ -102,6 +103,10 @@ func (p *Pass) Answered(ctx context.Context, a Answer) (Change, error) {
 	if p.over {
 		return Change{}, nil
 	}
+	if !p.handed && p.req.turns() { // nobody said so, but it went
+		p.goOn()
+	}
+	p.handed = true
 	a.Paced, a.Reservation, a.Tenant = p.paced && !p.dated, p.reservation, p.req.Tenant
 	change, err := p.d.store.Answered(context.WithoutCancel(ctx), p.req.Host, a)
 	if err != nil {
@@ -143,9 +148,23 @@ func (p *Pass) Failed(ctx context.Context) error {
 	return err
 }
 
+// goOn lets the next one have the first place of the queue.
+func (p *Pass) goOn() {
+	p.keptUp()
+	p.line.handedOver(p.waiter, p.req.Delay.Honoured)
+}
+
+// keptUp lets the line know if the holder of the pass took its time.
+func (p *Pass) keptUp() {
+	if p.req.turns() && time.Since(p.given) > late {
+		p.line.heldUp()
+	}
+}
+
 // giveUp ends the pass of a request that was not sent.
 func (p *Pass) giveUp(ctx context.Context) {
 	if p.line != nil {
+		p.keptUp()
 		p.line.leave(p.waiter)
 		p.line.giveBack(ctx, p.d.store)
 	}

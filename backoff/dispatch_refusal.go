@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -113,8 +114,12 @@ func (r *Record) waited(s State, next Next, budget, slept time.Duration) {
 	r.Backoff = append(r.Backoff, ruling)
 }
 
-// refuseBackoff refuses for what next says binds.
-func (v *visit) refuseBackoff(next Next) error {
+// refuseBackoff refuses for what next says binds. Where the clock went back, each
+// look tells the whole wait until something heals the state.
+func (v *visit) refuseBackoff(ctx context.Context, next Next) error {
+	if v.view.state.Recovered != "" {
+		_ = v.d.store.Release(ctx, v.req.Host, "") // a fault would be the next caller's too
+	}
 	left := v.req.Budget.free()
 	v.record.Backoff = append(v.record.Backoff, v.view.state.bound(BackoffRefused, next, left))
 	return v.refusal(next.Refusal(v.req.Tenant), left)

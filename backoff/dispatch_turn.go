@@ -13,11 +13,11 @@ func (v *visit) takeTurn(ctx context.Context) error {
 	behind := time.Duration(max(v.req.Behind, 0)) * delay
 	budget, together := v.req.Budget.share(v.req.Host, behind)
 	t, err := v.d.store.Turn(ctx, v.req.Host, delay, budget)
+	if fault := asStoreError(err); fault != nil {
+		v.line.failed(v.waiter, fault)
+		return v.noTurn(fault, budget)
+	}
 	if err != nil {
-		if fault := asStoreError(err); fault != nil {
-			v.record.Delay = &DelayRuling{Delay: delay, Outcome: Unavailable, Budget: budget, Unavailable: fault.Error()}
-			v.line.failed(v.waiter, fault)
-		}
 		return err
 	}
 	v.record.Delay = &DelayRuling{
@@ -36,36 +36,100 @@ func (v *visit) takeTurn(ctx context.Context) error {
 	return v.refuseTurn(t.Wait)
 }
 
-// awaitTurn waits until the request is the first of the queue and its turn has
-// come. The wait fitted when the turn was taken and is not ruled again; one that
-// grew, because those ahead went later than they were to, is.
-func (v *visit) awaitTurn(ctx context.Context) error {
+// noTurn is the error of a turn that could not be taken.
+func (v *visit) noTurn(fault *StoreError, budget time.Duration) error {
+	v.record.Delay = &DelayRuling{Delay: v.req.Delay.Honoured, Outcome: Unavailable, Budget: budget, Unavailable: fault.Error()}
+	return fault
+}
+
+// late is by how much a request may be later than it could have gone, because of
+// timers, files and a busy machine, without its turn, and those behind it, being
+// missed.
+const late = 20 * time.Millisecond
+
+// goOnTurn waits for the turn and then for what back-off came meanwhile. A turn
+// that passed during that is no right to go any more: other processes have the
+// turns behind it, and all that were held up would go at once.
+func (v *visit) goOnTurn(ctx context.Context) error {
+	for {
+		missed, err := v.awaitTurn(ctx)
+		if err != nil {
+			return err
+		}
+		if missed {
+			err = v.renewTurn(ctx)
+		} else {
+			var slept bool
+			if slept, err = v.backOff(ctx); !slept {
+				return err
+			}
+			v.line.heldUp()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// renewTurn takes another turn in place of the first of the queue's, which is
+// given back first: if it was the last one, it does not count.
+func (v *visit) renewTurn(ctx context.Context) error {
+	budget := v.req.Budget.free()
+	err := v.d.store.GiveBack(ctx, v.req.Host, v.line.firstTurn())
+	var t Turn
+	if err == nil {
+		t, err = v.d.store.Turn(ctx, v.req.Host, v.req.Delay.Honoured, budget)
+	}
+	if fault := asStoreError(err); fault != nil {
+		return v.noTurn(fault, budget)
+	}
+	switch {
+	case err != nil:
+		return err
+	case t.Outcome == Clear, t.Outcome == Waited:
+		v.turn = slot{turn: t, due: time.Now().Add(t.Wait)}
+		v.line.replaceFirst(v.turn)
+		return nil
+	}
+	v.record.Delay.NextAt = t.At
+	return v.refuseTurn(t.Wait)
+}
+
+// awaitTurn waits until the request is the first of the queue and the first turn
+// has come, or reports that it was missed. The wait fitted when the turn was taken
+// and is not ruled again; one that grew, because those ahead went later than they
+// were to, is.
+func (v *visit) awaitTurn(ctx context.Context) (missed bool, err error) {
 	delay := v.req.Delay.Honoured
 	for {
-		isFirst, due := v.line.turnOf(v.waiter, delay)
+		t := v.line.turnOf(v.waiter, delay)
 		now, left := time.Now(), v.req.Budget.free()
 		most := laterOf(v.turn.due, now.Add(left))
-		if isFirst && !due.After(now) {
-			return nil
+		switch {
+		case t.isFirst && t.missed:
+			return true, nil
+		case t.isFirst && !t.due.After(now):
+			// What each request was late adds up along the line.
+			return t.due.Sub(t.turn) > max(late, delay/4), nil
 		}
-		late := isFirst && due.After(most) || !most.After(now)
-		if late || v.line.next(left).Step == StepRefuse {
+		over := t.isFirst && t.due.After(most) || !most.After(now)
+		if over || v.line.next(left).Step == StepRefuse {
 			next, err := v.look(ctx, left)
 			switch {
 			case err != nil:
-				return err
+				return false, err
 			case next.Step == StepRefuse:
-				return v.refuseBackoff(next)
-			case late:
-				return v.refuseTurn(v.line.waitOf(v.waiter, delay))
+				return false, v.refuseBackoff(ctx, next)
+			case over:
+				return false, v.refuseTurn(v.line.waitOf(v.waiter, delay))
 			}
 		}
 		until := most
-		if isFirst {
-			until = due
+		if t.isFirst {
+			until = t.due
 		}
 		if err := v.pause(ctx, until.Sub(now), ReasonCrawlDelay); err != nil {
-			return err
+			return false, err
 		}
 	}
 }
@@ -76,7 +140,7 @@ func (v *visit) depart() {
 	v.line.letGo(v.waiter)
 	v.pass = &Pass{
 		d: v.d, req: v.req, line: v.line, waiter: v.waiter,
-		paced: v.req.paced(v.view.state), reservation: v.reservation.ID, headBy: v.headBy, record: v.record,
+		paced: v.req.paced(v.view.state), reservation: v.reservation.ID, headBy: v.headBy, record: v.record, given: time.Now(),
 	}
 }
 

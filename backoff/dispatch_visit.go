@@ -20,6 +20,7 @@ type visit struct {
 	waiter *waiter
 
 	view        view        // what was seen last
+	wait        wait        // for the host's back-off
 	turn        slot        // its own; it goes on the line's first, which is no later
 	reservation Reservation // none: it has no ID
 	headBy      time.Time   // when the reservation ends, by this process's clock
@@ -33,17 +34,14 @@ func (v *visit) run(ctx context.Context) error {
 	if err := v.standAtDoor(ctx); err != nil {
 		return err
 	}
-	if err := v.backOff(ctx); err != nil {
+	if _, err := v.backOff(ctx); err != nil {
 		return err
 	}
 	if v.req.turns() {
 		if err := v.takeTurn(ctx); err != nil {
 			return err
 		}
-		if err := v.awaitTurn(ctx); err != nil {
-			return err
-		}
-		if err := v.backOff(ctx); err != nil {
+		if err := v.goOnTurn(ctx); err != nil {
 			return err
 		}
 	}
@@ -58,8 +56,11 @@ func (v *visit) standAtDoor(ctx context.Context) error {
 	}
 	for {
 		isFirst, fault := v.line.atDoor(v.waiter)
-		if isFirst || fault != nil {
-			return fault
+		if fault != nil {
+			return v.noTurn(fault, v.req.Budget.free())
+		}
+		if isFirst {
+			return nil
 		}
 		left := v.req.Budget.free()
 		if left == 0 || v.line.next(left).Step == StepRefuse {
@@ -68,7 +69,7 @@ func (v *visit) standAtDoor(ctx context.Context) error {
 			case err != nil:
 				return err
 			case next.Step == StepRefuse:
-				return v.refuseBackoff(next)
+				return v.refuseBackoff(ctx, next)
 			case left == 0: // nothing binds, and those ahead are about to go too
 				return nil
 			}
@@ -90,7 +91,7 @@ func (v *visit) arrive(ctx context.Context) error {
 	case full && next.Wait == 0 && v.req.turns():
 		return v.refuseTurn(v.line.waitOf(nil, v.req.Delay.Honoured))
 	case full, next.Step == StepRefuse:
-		return v.refuseBackoff(next)
+		return v.refuseBackoff(ctx, next)
 	}
 	return nil
 }
@@ -107,33 +108,33 @@ func (v *visit) look(ctx context.Context, budget time.Duration) (Next, error) {
 }
 
 // backOff waits until the host's back-off lets the request go, as the first at
-// the door or, with its turn, as the first of the queue (P25). A request that is
-// still to take its turn does not reserve the host yet.
-func (v *visit) backOff(ctx context.Context) error {
-	var w wait
+// the door or, with its turn, as the first of the queue (P25), and reports whether
+// it slept. A request that is still to take its turn, or has slept so that it may
+// have missed it, does not reserve the host yet.
+func (v *visit) backOff(ctx context.Context) (slept bool, err error) {
 	for {
 		left := v.req.Budget.free()
 		next, err := v.look(ctx, left)
 		if err != nil {
-			return err
+			return slept, err
 		}
-		w.begin(v.view, &next, left)
+		v.wait.begin(v.view, &next, left)
 		if read, by := v.line.beingRead(); read && (next.Step == StepGo || next.Step == StepReserve) { // P22
 			next = Next{Step: StepHeld, Wait: left, Held: true, By: by}
 			if left == 0 {
-				return v.refuseBackoff(next)
+				return slept, v.refuseBackoff(ctx, next)
 			}
 		}
 		switch next.Step {
 		case StepGo:
-			return nil
+			return slept, nil
 		case StepReserve:
-			if v.req.turns() && v.turn.due.IsZero() {
-				return nil
+			if v.req.turns() && (slept || v.turn.due.IsZero()) {
+				return slept, nil
 			}
-			err = v.reserve(ctx, w.seen.state)
+			err = v.reserve(ctx, v.wait.seen.state)
 			if !errors.Is(err, ErrLookAgain) {
-				return err
+				return slept, err
 			}
 			err = v.pause(ctx, min(left, time.Millisecond), ReasonBackoff)
 		case StepWait:
@@ -141,11 +142,12 @@ func (v *visit) backOff(ctx context.Context) error {
 		case StepHeld:
 			err = v.pause(ctx, v.watch(min(next.Wait, left)), ReasonBackoff)
 		default:
-			return v.refuseBackoff(next)
+			return slept, v.refuseBackoff(ctx, next)
 		}
 		if err != nil {
-			return err
+			return slept, err
 		}
+		slept = true
 		v.record.waited(v.view.state, next, left, left-v.req.Budget.free())
 	}
 }
