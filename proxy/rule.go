@@ -80,7 +80,7 @@ func (x *crossing) listTerms() {
 		list = append(list, k.Response.HTML.Term)
 	}
 	behind(func(m rulings.Mechanism) bool { return m == rulings.ByHTML })
-	x.rec.Terms = list
+	x.rec.Terms = append(list, x.ruling.NotAsked...)
 }
 
 // ruleAnswer rules what came with the answer: its head and, of an HTML page, the

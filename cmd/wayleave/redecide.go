@@ -92,6 +92,9 @@ func (d *redecider) terms(c *evidence.RuledCrossing, req rulings.Request, policy
 
 // restore adds the term t to known as it was found at the time.
 func (d *redecider) restore(c *evidence.RuledCrossing, req rulings.Request, policy *rulings.Policy, t rulings.Term, known *rulings.Terms) error {
+	if t.Outcome == rulings.TermNotAsked {
+		return nil // what came before it had refused
+	}
 	switch t.Kind {
 	case rulings.TermRobots:
 		site, err := termOf(d, c, t, d.sites, func(octets []byte) (*rulings.Site, error) { return rulings.ParseSite(octets), nil })
