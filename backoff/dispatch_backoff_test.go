@@ -54,6 +54,31 @@ func TestP24_BackOffThenTurnThenBackOffAgain(t *testing.T) {
 	})
 }
 
+// Turns that passed while the host was left alone are nobody's any more, since
+// other processes have those between; the last in line take new ones.
+func TestP24_AQueueThatWasHeldUpKeepsItsOrderAndSpacing(t *testing.T) {
+	inBubble(t, backoff.Config{}, func(s *scene) {
+		s.serve = func(n int) reply {
+			if n == 0 {
+				return reply{status: 503, retryAfter: "5", head: 500 * time.Millisecond}
+			}
+			return reply{status: 200}
+		}
+		other := backoff.NewDispatcher(s.store, backoff.Config{})
+		for i := range 10 {
+			d := s.Dispatcher
+			if i == 7 { // has the turn at 7 s
+				d = other
+			}
+			s.callers.Go(func() { s.carry(s.Context(), d, i, s.request(time.Second)) })
+			synctest.Wait()
+		}
+		s.until(20 * time.Second)
+		s.wantOrder(0, 1, 7, 2, 3, 4, 5, 6, 8, 9) // to 9 s on the turns that were left, then on new ones
+		s.wantWent(append([]time.Duration{0}, secondsUpTo(14)[6:]...)...)
+	})
+}
+
 func TestP22_NothingGoesFromTheHeadOfAFailureToItsEnd(t *testing.T) {
 	for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
 		t.Run("delay "+delay.String(), func(t *testing.T) {

@@ -1,7 +1,6 @@
 package backoff
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +14,8 @@ import (
 //
 // Turns belong to the queue, not to who took them: the first waiter goes on the
 // first turn. So when a waiter leaves, those behind it move up, and the turn left
-// over is the last one (P12).
+// over is the last one (P12); and when turns are missed, it is the last waiters
+// that lack one and have to take another.
 type line struct {
 	host string
 
@@ -26,7 +26,7 @@ type line struct {
 	mu     sync.Mutex // guards what follows
 	door   []*waiter
 	queue  []*waiter // the first one stays until its request was handed over
-	turns  []slot    // one for each of queue
+	turns  []slot    // for queue, in order of time; never more than it has waiters
 	spare  []slot    // nobody's any more, to be given back in this order
 	giving bool      // somebody gives them back
 
@@ -39,17 +39,12 @@ type line struct {
 	seen  view          // the last that anybody saw
 }
 
-// A slot is a turn that the process has.
-type slot struct {
-	turn Turn
-	due  time.Time // by this process's clock
-}
-
 // A view is a snapshot of a host's state.
 type view struct {
 	state State
 	now   time.Time // of the store's clock
 	at    time.Time // the same moment, by this process's clock
+	asked time.Time // nothing that was known then is newer
 }
 
 // clock returns the store's clock as it stands now.
@@ -156,128 +151,6 @@ func (h *line) leaveDoor(w *waiter) {
 	}
 }
 
-// leaveQueue takes w from the queue and leaves its turn to those behind it.
-func (h *line) leaveQueue(w *waiter) {
-	i := slices.Index(h.queue, w)
-	if i < 0 {
-		return
-	}
-	h.queue = slices.Delete(h.queue, i, i+1)
-	last := len(h.turns) - 1
-	h.spare = append(h.spare, h.turns[last])
-	h.turns = h.turns[:last]
-	if i == 0 {
-		rouseFirst(h.queue)
-	}
-}
-
-// handedOver takes w from the head of the queue with the first turn, which it
-// went on.
-func (h *line) handedOver(w *waiter, delay time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.queue, h.turns = slices.Delete(h.queue, 0, 1), slices.Delete(h.turns, 0, 1)
-	h.gone, h.delay = time.Now(), delay
-	rouseFirst(h.queue)
-}
-
-// giveBack returns spare turns to the store, the last one first and one at a
-// time, since each can be taken back only while none is behind it. A turn that
-// the store does not take back passes unused, which harms nobody.
-func (h *line) giveBack(ctx context.Context, store Store) {
-	ctx = context.WithoutCancel(ctx)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.giving {
-		return
-	}
-	h.giving = true
-	for len(h.spare) > 0 {
-		turn := h.spare[0].turn
-		h.spare = slices.Delete(h.spare, 0, 1)
-		h.mu.Unlock()
-		_ = store.GiveBack(ctx, h.host, turn)
-		h.mu.Lock()
-	}
-	h.giving = false
-}
-
-// moveUp takes w from the door to the end of the queue, with the turn it took.
-func (h *line) moveUp(w *waiter, s slot) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.queue = append(h.queue, w)
-	h.add(s)
-	h.leaveDoor(w)
-}
-
-// replaceFirst takes another turn for the first, which was missed.
-func (h *line) replaceFirst(s slot) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.turns = slices.Delete(h.turns, 0, 1)
-	h.add(s)
-}
-
-// add puts a turn where it belongs by its time.
-func (h *line) add(s slot) {
-	i := len(h.turns)
-	for i > 0 && s.turn.At.Before(h.turns[i-1].turn.At) {
-		i--
-	}
-	h.turns = slices.Insert(h.turns, i, s)
-}
-
-// A place is where a waiter stands in the queue.
-type place struct {
-	isFirst bool
-	turn    time.Time // the first turn
-	missed  bool      // it passed while the queue was held up
-	due     time.Time // when the first may go: on its turn, and not before delay has passed since the last one went (P11)
-}
-
-func (h *line) turnOf(w *waiter, delay time.Duration) place {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	turn := h.turns[0].due
-	p := place{isFirst: first(h.queue, w), turn: turn, missed: turn.Before(h.held), due: turn}
-	if !h.gone.IsZero() {
-		p.due = laterOf(p.due, h.gone.Add(delay))
-	}
-	return p
-}
-
-// heldUp says that until now something else than the clock kept the queue from
-// moving, so that turns until now were missed.
-func (h *line) heldUp() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.held = time.Now()
-}
-
-// firstTurn is the turn that the first of the queue goes on.
-func (h *line) firstTurn() Turn {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.turns[0].turn
-}
-
-// waitOf is how far off the turn is that w would go on, or a newcomer if w does
-// not stand in the queue.
-func (h *line) waitOf(w *waiter, delay time.Duration) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := time.Now()
-	due := laterOf(now, h.gone.Add(delay))
-	for i, s := range h.turns {
-		if due = laterOf(due, s.due); h.queue[i] == w {
-			return roundUp(due.Sub(now))
-		}
-		due = due.Add(delay)
-	}
-	return roundUp(due.Sub(now))
-}
-
 // failed lets all who wait at the door for a turn share the fault that the first
 // of them met; each would wait for the same lock in turn (P29).
 func (h *line) failed(by *waiter, fault *StoreError) {
@@ -302,7 +175,7 @@ func (h *line) sleeps(w *waiter, until time.Time, cause Reason) {
 func (h *line) saw(v view) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if v.at.After(h.seen.at) {
+	if !v.asked.Before(h.seen.asked) {
 		h.seen = v
 	}
 }

@@ -22,7 +22,7 @@ type Pass struct {
 	paced       bool
 	reservation string // ID of the sender; empty: the host is not reserved
 	headBy      time.Time
-	given       time.Time
+	given       time.Time // when the holder got it
 
 	mu     sync.Mutex // guards what follows
 	handed bool
@@ -59,7 +59,7 @@ func (p *Pass) Handed(ctx context.Context) error {
 			p.giveUp(ctx)
 			return v.refused(err)
 		}
-		p.goOn()
+		p.line.handedOver(p.waiter, p.req.Delay.Honoured, p.given)
 	}
 	p.handed = true
 	return nil
@@ -104,7 +104,7 @@ func (p *Pass) Answered(ctx context.Context, a Answer) (Change, error) {
 		return Change{}, nil
 	}
 	if !p.handed && p.req.turns() { // nobody said so, but it went
-		p.goOn()
+		p.line.handedOver(p.waiter, p.req.Delay.Honoured, p.given)
 	}
 	p.handed = true
 	a.Paced, a.Reservation, a.Tenant = p.paced && !p.dated, p.reservation, p.req.Tenant
@@ -148,23 +148,12 @@ func (p *Pass) Failed(ctx context.Context) error {
 	return err
 }
 
-// goOn lets the next one have the first place of the queue.
-func (p *Pass) goOn() {
-	p.keptUp()
-	p.line.handedOver(p.waiter, p.req.Delay.Honoured)
-}
-
-// keptUp lets the line know if the holder of the pass took its time.
-func (p *Pass) keptUp() {
-	if p.req.turns() && time.Since(p.given) > late {
-		p.line.heldUp()
-	}
-}
-
 // giveUp ends the pass of a request that was not sent.
 func (p *Pass) giveUp(ctx context.Context) {
 	if p.line != nil {
-		p.keptUp()
+		if time.Since(p.given) > late {
+			p.line.heldUp()
+		}
 		p.line.leave(p.waiter)
 		p.line.giveBack(ctx, p.d.store)
 	}
@@ -211,7 +200,8 @@ func (p *Pass) end(c Change) {
 		h.read(-1, "")
 	}
 	if c.Event == EventSet && !c.State.SetAt.IsZero() {
-		h.saw(view{c.State, c.State.SetAt, time.Now()})
+		now := time.Now()
+		h.saw(view{state: c.State, now: c.State.SetAt, at: now, asked: now})
 		h.rouseEverybody()
 	} else {
 		h.rouseFirsts()

@@ -107,7 +107,6 @@ func TestP40_AnAnswerThatCannotBeKept(t *testing.T) {
 					pass, err := s.Go(s.Context(), s.request(delay))
 					s.must(err)
 					s.must(pass.Handed(s.Context()))
-					s.call(s.Context(), 1, s.request(delay))
 					s.until(time.Second)
 					s.store.Fail(broken)
 					err = pass.HeadArrived(s.Context(), status)
@@ -120,6 +119,7 @@ func TestP40_AnAnswerThatCannotBeKept(t *testing.T) {
 						t.Errorf("the fault is %v", err)
 					}
 					s.store.Fail(nil)
+					s.call(s.Context(), 1, s.request(delay))
 					b := pass.Record().Backoff
 					if len(b) != 1 || b[0].Outcome != "unavailable" || b[0].Status != status {
 						t.Errorf("recorded %+v", b)

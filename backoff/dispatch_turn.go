@@ -52,34 +52,73 @@ const late = 20 * time.Millisecond
 // turns behind it, and all that were held up would go at once.
 func (v *visit) goOnTurn(ctx context.Context) error {
 	for {
-		missed, err := v.awaitTurn(ctx)
-		if err != nil {
+		if err := v.awaitTurn(ctx); err != nil {
 			return err
 		}
-		if missed {
-			err = v.renewTurn(ctx)
-		} else {
-			var slept bool
-			if slept, err = v.backOff(ctx); !slept {
+		slept, err := v.backOff(ctx)
+		if err != nil || !slept {
+			return err
+		}
+		v.line.heldUp()
+	}
+}
+
+// awaitTurn waits until the request is the first of the queue and its turn has
+// come. The wait fitted when the turn was taken and is not ruled again; one that
+// grew, because those ahead went later than they were to, is.
+func (v *visit) awaitTurn(ctx context.Context) error {
+	delay := v.req.Delay.Honoured
+	for {
+		p := v.line.place(v.waiter, delay)
+		now, left := time.Now(), v.req.Budget.free()
+		until := laterOf(v.turn.due, now.Add(left)) // at most
+		over := !until.After(now)
+		switch {
+		case p.lacks:
+			if err := v.renewTurn(ctx); err != nil {
 				return err
 			}
-			v.line.heldUp()
+			continue
+		case p.isFirst && p.due.After(now):
+			over, until = p.due.After(until), p.due
+		case p.isFirst && p.due.Sub(p.turn) > max(late, delay/4): // what each was late adds up
+			v.line.dropFirst()
+			continue
+		case p.isFirst:
+			return nil
 		}
-		if err != nil {
+		if over || v.line.next(left).Step == StepRefuse {
+			if err := v.stillFits(ctx, left, over); err != nil {
+				return err
+			}
+		}
+		if err := v.pause(ctx, until.Sub(now), ReasonCrawlDelay); err != nil {
 			return err
 		}
 	}
 }
 
-// renewTurn takes another turn in place of the first of the queue's, which is
-// given back first: if it was the last one, it does not count.
-func (v *visit) renewTurn(ctx context.Context) error {
-	budget := v.req.Budget.free()
-	err := v.d.store.GiveBack(ctx, v.req.Host, v.line.firstTurn())
-	var t Turn
-	if err == nil {
-		t, err = v.d.store.Turn(ctx, v.req.Host, v.req.Delay.Honoured, budget)
+// stillFits looks whether what binds the host fits what is left, and refuses if it
+// does not, or if the wait for the turn is over budget.
+func (v *visit) stillFits(ctx context.Context, left time.Duration, over bool) error {
+	next, err := v.look(ctx, left)
+	switch {
+	case err != nil:
+		return err
+	case next.Step == StepRefuse:
+		return v.refuseBackoff(ctx, next)
+	case over:
+		return v.refuseTurn(v.line.waitOf(v.waiter, v.req.Delay.Honoured))
 	}
+	return nil
+}
+
+// renewTurn takes a turn for a request that stands in the queue without one, after
+// those that were missed are given back: the last ones do not count then.
+func (v *visit) renewTurn(ctx context.Context) error {
+	v.line.giveBack(ctx, v.d.store)
+	budget := v.req.Budget.free()
+	t, err := v.d.store.Turn(ctx, v.req.Host, v.req.Delay.Honoured, budget)
 	if fault := asStoreError(err); fault != nil {
 		return v.noTurn(fault, budget)
 	}
@@ -88,50 +127,11 @@ func (v *visit) renewTurn(ctx context.Context) error {
 		return err
 	case t.Outcome == Clear, t.Outcome == Waited:
 		v.turn = slot{turn: t, due: time.Now().Add(t.Wait)}
-		v.line.replaceFirst(v.turn)
+		v.line.takes(v.turn)
 		return nil
 	}
 	v.record.Delay.NextAt = t.At
 	return v.refuseTurn(t.Wait)
-}
-
-// awaitTurn waits until the request is the first of the queue and the first turn
-// has come, or reports that it was missed. The wait fitted when the turn was taken
-// and is not ruled again; one that grew, because those ahead went later than they
-// were to, is.
-func (v *visit) awaitTurn(ctx context.Context) (missed bool, err error) {
-	delay := v.req.Delay.Honoured
-	for {
-		t := v.line.turnOf(v.waiter, delay)
-		now, left := time.Now(), v.req.Budget.free()
-		most := laterOf(v.turn.due, now.Add(left))
-		switch {
-		case t.isFirst && t.missed:
-			return true, nil
-		case t.isFirst && !t.due.After(now):
-			// What each request was late adds up along the line.
-			return t.due.Sub(t.turn) > max(late, delay/4), nil
-		}
-		over := t.isFirst && t.due.After(most) || !most.After(now)
-		if over || v.line.next(left).Step == StepRefuse {
-			next, err := v.look(ctx, left)
-			switch {
-			case err != nil:
-				return false, err
-			case next.Step == StepRefuse:
-				return false, v.refuseBackoff(ctx, next)
-			case over:
-				return false, v.refuseTurn(v.line.waitOf(v.waiter, delay))
-			}
-		}
-		until := most
-		if t.isFirst {
-			until = t.due
-		}
-		if err := v.pause(ctx, until.Sub(now), ReasonCrawlDelay); err != nil {
-			return false, err
-		}
-	}
 }
 
 // depart makes the pass. A request without a turn leaves the line; one that has a

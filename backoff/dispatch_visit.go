@@ -21,7 +21,7 @@ type visit struct {
 
 	view        view        // what was seen last
 	wait        wait        // for the host's back-off
-	turn        slot        // its own; it goes on the line's first, which is no later
+	turn        slot        // that it took; it goes on the first of the queue's
 	reservation Reservation // none: it has no ID
 	headBy      time.Time   // when the reservation ends, by this process's clock
 	record      Record
@@ -98,11 +98,12 @@ func (v *visit) arrive(ctx context.Context) error {
 
 // look asks the store what binds the host, and lets the line know.
 func (v *visit) look(ctx context.Context, budget time.Duration) (Next, error) {
+	asked := time.Now()
 	state, now, err := v.d.store.Look(ctx, v.req.Host)
 	if err != nil {
 		return Next{}, err
 	}
-	v.view = view{state, now, time.Now()}
+	v.view = view{state: state, now: now, at: time.Now(), asked: asked}
 	v.line.saw(v.view)
 	return v.view.next(budget), nil
 }
