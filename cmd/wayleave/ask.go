@@ -100,7 +100,7 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 		}
 	}
 	book, err := terms.Open(termsDir(cfg.data), terms.Options{
-		Client: up, UserAgent: func() string { return proxy.UserAgent(cfg.policy, version()) },
+		Client: up, Pacer: newPacing(cfg), UserAgent: func() string { return proxy.UserAgent(cfg.policy, version()) },
 	})
 	if err != nil {
 		return explainer{}, nil, err

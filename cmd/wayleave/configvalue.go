@@ -139,6 +139,24 @@ func setAuth(dst *authMode, v string) error {
 	return fmt.Errorf("%q is none of open, token", v)
 }
 
+func setTenancy(dst *bool, v string) error {
+	switch v {
+	case "single", "shared":
+		*dst = v == "shared"
+		return nil
+	}
+	return fmt.Errorf("%q is none of single, shared", v)
+}
+
+func setCount(dst *int, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is no number of 1 or more", v)
+	}
+	*dst = n
+	return nil
+}
+
 func setPorts(dst **proxy.PortSet, values []string) error {
 	if len(values) == 0 {
 		return errors.New("is empty, so no CONNECT could be let through; leave the key out for the default")
