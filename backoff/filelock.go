@@ -107,7 +107,7 @@ func (s *FileStore) unreadable(name string, err error) error {
 		return e
 	}
 	owner, lerr := s.fs.Owner(name + stateFile)
-	if lerr != nil {
+	if errors.Is(lerr, fs.ErrPermission) {
 		e.Path, e.Fix = s.dir, "make the directory of the pacing state readable and writable by this user"
 		owner, _ = s.fs.Owner("")
 	}

@@ -159,7 +159,7 @@ func (x *crossing) readHead(r *http.Request, resp *http.Response) *rulings.HTMLT
 	if err != nil {
 		return &rulings.HTMLTerms{Unseen: undone}
 	}
-	page, err := x.known.Response.ReadHTML(content, x.origin, x.target, x.policy.Identity.Tokens)
+	page, err := x.known.Response.ReadHTML(&errorApart{r: content}, x.origin, x.target, x.policy.Identity.Tokens)
 	switch {
 	case err == nil, taken.broken(): // where the body broke off, its delivery says so
 	case len(page.Octets()) == 0:
@@ -176,6 +176,23 @@ func unseenHead(resp *http.Response, contentRange string) string {
 		return "the part that was asked for does not begin with the page"
 	}
 	return ""
+}
+
+// An errorApart returns an error in a Read of its own, because a head that ended
+// in what came with the error was seen whole.
+type errorApart struct {
+	r   io.Reader
+	err error
+}
+
+func (e *errorApart) Read(p []byte) (n int, err error) {
+	if e.err == nil {
+		n, e.err = e.r.Read(p)
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 0, e.err
 }
 
 // A tee keeps what is read of a body.

@@ -20,6 +20,7 @@ import (
 type site struct {
 	addr, url   string
 	robots      string // served as robots.txt; a 404 when empty
+	own         bool   // robots.txt is asked for like any page
 	requests    atomic.Int64
 	connections atomic.Int64
 }
@@ -69,7 +70,7 @@ func (s *site) serve(c net.Conn, serve func(*visit)) {
 		if err != nil {
 			return
 		}
-		if r.URL.Path == "/robots.txt" {
+		if r.URL.Path == "/robots.txt" && !s.own {
 			s.connections.Add(-1)
 			status := "200 OK"
 			if s.robots == "" {

@@ -205,6 +205,9 @@ func (d *decision) gap(reason, detail string) {
 
 // state adds a statement and what it says to the pool.
 func (d *decision) state(s Statement) {
+	if d.ruling.Statements == nil {
+		d.ruling.Statements = make([]Statement, 0, 4) // few pages have more
+	}
 	d.ruling.Statements = append(d.ruling.Statements, s)
 	d.pool(s.Says)
 }

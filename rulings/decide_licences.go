@@ -110,11 +110,12 @@ func (d *decision) ruleLicences(list []namedLicence) (ended bool) {
 	if len(list) == 0 {
 		return false
 	}
+	origin := d.req.Origin.String()
 	for i := range list {
 		l := &list[i]
 		d.ruling.Licences = append(d.ruling.Licences, LicenceRuling{URL: l.url, Mechanism: l.mechanism})
 		l.number = len(d.ruling.Licences)
-		d.choose(l)
+		l.choose(origin, d.page)
 	}
 	for i := range list {
 		if l := &list[i]; l.licence == nil && d.refuseUnread(l) {
@@ -132,12 +133,14 @@ func (d *decision) ruleLicences(list []namedLicence) (ended bool) {
 	return ended
 }
 
-// choose finds the entries of l that govern the page (T78 to T84).
-func (d *decision) choose(l *namedLicence) {
+// choose finds the entries of l that govern the page of an origin, one list for
+// each different selection of its readings (T78 to T84).
+func (l *namedLicence) choose(origin string, page *robots.Page) {
 	if l.licence == nil {
 		return
 	}
-	l.selected, l.unread = l.licence.selects(d.req.Origin, d.page)
+	s := l.licence.index.Select(origin, page.Readings())
+	l.selected, l.unread = s.Governs, Cause(s.Unread)
 	if l.unread != "" {
 		l.licence = nil
 	}

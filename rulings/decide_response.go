@@ -38,8 +38,10 @@ func (d *decision) head() bool {
 // headStatements adds the statements of the fields, in the order of T8.
 func (d *decision) headStatements(r *ResponseTerms) {
 	object := r.Term.Object
-	if usage, ok := contentusage.ParseFields(r.Fields["Content-Usage"]); ok {
-		d.usage(usage, object)
+	if lines := r.Fields["Content-Usage"]; len(lines) > 0 {
+		if usage, ok := contentusage.ParseFields(lines); ok {
+			d.usage(usage, object)
+		}
 	}
 	if lines := r.Fields["Content-Signal"]; len(lines) > 0 {
 		d.signal(contentsignal.ParseFields(lines), object)

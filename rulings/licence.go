@@ -52,13 +52,6 @@ func spellOrigin(scheme, authority string) (string, bool) {
 	return o.String(), true
 }
 
-// selects returns the entries that govern the page: one list for each different
-// selection of its readings (T84).
-func (l *Licence) selects(o hostkey.Origin, page *robots.Page) (governs [][]int, unread Cause) {
-	s := l.index.Select(o.String(), page.Readings())
-	return s.Governs, Cause(s.Unread)
-}
-
 // A LicenceRuling is what one licence of a page came to (E17). A ruling has one
 // for each that is named, so that its place is the number the agent is told.
 type LicenceRuling struct {

@@ -154,6 +154,20 @@ func TestFaultsNameTheKeyAndWhatIsWrong(t *testing.T) {
 		{"an unknown mode of the User-Agent", rulings.PolicyFile{Identity: rulings.IdentityFile{UserAgent: "Keep"}}, []string{"identity.user_agent"}},
 		{"a contact that would end its comment", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "me) X/1 ("}}, []string{"identity.contact"}},
 		{"a contact that would end its field", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "me\r\nX: 1"}}, []string{"identity.contact"}},
+		{"T2: no purpose", rulings.PolicyFile{Purposes: []string{}}, []string{"purposes"}},
+		{"T2: purposes that are none, or given twice", rulings.PolicyFile{Purposes: []string{"ai-input", "training", "", "ai-input", "AI-Train"}}, []string{
+			"purposes[1]", "purposes[2]", "purposes[3]", "purposes[4]",
+		}},
+		{"T105: who may spend without a name or a host", rulings.PolicyFile{Spend: []rulings.SpendFile{
+			{User: "", Hosts: []string{"a.test"}}, {User: "a*b", Hosts: []string{"a.test"}}, {User: "a", Hosts: nil}, {User: "a*", Hosts: []string{"a.test", "b c"}},
+		}}, []string{"spend[0].user", "spend[1].user", "spend[2].hosts", "spend[3].hosts[1]"}},
+		{"T88: what the operator is not", rulings.PolicyFile{Terms: rulings.OperatorFile{UserClasses: []string{"education", "", "a b"}, Country: "Germany"}}, []string{
+			"terms.user_classes[1]", "terms.user_classes[2]", "terms.country",
+		}},
+		{"T92: reports and agreements of no profile and no host", rulings.PolicyFile{Terms: rulings.OperatorFile{
+			Reporting:  []rulings.ReportingFile{{Profile: "weekly", Hosts: []string{"a.test"}}, {Profile: "https://p.test/", Hosts: nil}, {Profile: "https://p.test/", Hosts: []string{"a b"}}},
+			Agreements: []rulings.AgreementFile{{Host: ""}, {Host: "a.test"}, {Host: "https://a.test"}},
+		}}, []string{"terms.reporting[0].profile", "terms.reporting[1].hosts", "terms.reporting[2].hosts[0]", "terms.agreements[0].host", "terms.agreements[2].host"}},
 		{"O2: every fault, in the order of the keys", rulings.PolicyFile{
 			Identity: rulings.IdentityFile{ProductToken: []string{"a b"}, UserAgent: "x"}, AllowPrivate: []string{"*"}, Services: []string{"*"}, Tunnels: []string{"*"},
 		}, []string{"identity.product_token[0]", "identity.user_agent", "allow_private[0]", "services[0]", "tunnels[0]"}},

@@ -3,6 +3,8 @@ package rulings
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -10,6 +12,12 @@ func TestE82APolicyIsLoadedFromItsCanonicalForm(t *testing.T) {
 	p, faults := NewPolicy(PolicyFile{
 		AllowPrivate: []string{"10.0.0.0/8", "db.test", "::ffff:192.0.2.0/120"}, Services: []string{"*.api.test", "a.test"}, Tunnels: []string{"a.test"},
 		Identity: IdentityFile{[]string{"zeta", "Alpha"}, "replace", "mailto:a&b@c.test"},
+		Purposes: []string{"search", "ai-train"}, Spend: []SpendFile{{"team-*", []string{"b.test", "*.a.test"}}, {"buyer", []string{"*"}}},
+		Terms: OperatorFile{
+			UserClasses: []string{"education", "commercial"}, Country: "DE", TDMBindsAIInput: true,
+			Reporting:  []ReportingFile{{"https://p.test/2", []string{"b.test", "a.test"}}, {"https://p.test/1", []string{"*"}}},
+			Agreements: []AgreementFile{{"*.b.test", "contract <7>", "https://p.test/1"}, {"a.test", "", ""}},
+		},
 	})
 	if len(faults) > 0 {
 		t.Fatal(faults)
@@ -19,7 +27,9 @@ func TestE82APolicyIsLoadedFromItsCanonicalForm(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got.Digest() != p.Digest() || got.Class("x.api.test") != p.Class("x.api.test") {
+		same := got.Digest() == p.Digest() && got.Class("x.api.test") == p.Class("x.api.test") && slices.Equal(got.Purposes, p.Purposes) &&
+			got.MaySpend("team-1", "x.a.test") == p.MaySpend("team-1", "x.a.test") && fmt.Sprint(got.licensee("a.test")) == fmt.Sprint(p.licensee("a.test"))
+		if !same {
 			t.Errorf("%s: it is not the same policy", name)
 		}
 	}

@@ -1,7 +1,6 @@
 package backofftest
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -204,84 +203,6 @@ func (r *runner) nothingToReset() {
 	}
 }
 
-// waitOver brings the host to the end of a wait of 10 s.
-func (r *runner) waitOver() backoff.State {
-	r.answers(500, backoff.Answer{Tenant: "t"})
-	r.SetNow(at(10_000))
-	return r.state()
-}
-
-func (r *runner) reserveAtOnce() {
-	seen := r.waitOver()
-	won := make(chan string, 16)
-	var all sync.WaitGroup
-	for i := range cap(won) {
-		all.Go(func() {
-			id := string(rune('a' + i))
-			if err := r.reserves(seen, id); err == nil {
-				won <- id
-			} else {
-				r.wantLookAgain(id, err)
-			}
-		})
-	}
-	all.Wait()
-	close(won)
-	winner := <-won
-	if another, more := <-won; winner == "" || more {
-		r.Fatalf("%q and %q reserved", winner, another)
-	}
-	if res := r.state().Reservation; res.ID != winner || res.By != "of "+winner || !res.Deadline.Equal(at(40_000)) {
-		r.Errorf("%s has reserved, and the store says %+v", winner, res)
-	}
-}
-
-func (r *runner) reserveOutdated() {
-	before := r.state()
-	seen := r.waitOver()
-	r.wantLookAgain("with the state before the failure", r.reserves(before, "A"))
-	r.answers(500, backoff.Answer{})
-	r.SetNow(at(30_000))
-	r.wantLookAgain("with the state before the next failure", r.reserves(seen, "A"))
-	seen = r.state()
-	r.take(0)
-	r.must(r.reserves(seen, "A")) // a turn taken meanwhile does not matter
-	r.must(r.reserves(seen, "A")) // nor that it is A's already
-	r.wantLookAgain("while A has it", r.reserves(r.state(), "B"))
-}
-
-func (r *runner) reserveNothing() {
-	r.wantLookAgain("a healthy host", r.reserves(r.state(), "A"))
-	r.want("healthy", nil)
-	r.answers(500, backoff.Answer{})
-	r.wantLookAgain("a wait that is not over", r.reserves(r.state(), "A"))
-	r.SetNow(at(10_000))
-	r.wantLookAgain("without an ID", r.reserves(r.state(), ""))
-	got, err := r.Store.Reserve(r.Context(), host, r.state(), backoff.Sender{ID: "A"}, 100*time.Hour)
-	if err != nil || !got.Deadline.Equal(at(10_000).Add(backoff.MaxInterval)) {
-		r.Errorf("Reserve = %+v, %v, want an hour", got, err)
-	}
-}
-
-func (r *runner) releaseTwice() {
-	r.must(r.Store.Release(r.Context(), host, "A"))
-	r.want("nothing to release", nil)
-	r.must(r.reserves(r.waitOver(), "A"))
-	held := r.state()
-	for _, id := range []string{"B", ""} {
-		r.must(r.Store.Release(r.Context(), host, id))
-		if s := r.state(); !s.Equal(held) {
-			r.Errorf("released by %q: %+v", id, s)
-		}
-	}
-	for range 2 {
-		r.must(r.Store.Release(r.Context(), host, "A"))
-		if s := r.state(); s.Reservation.ID != "" || s.Backoff.Failures != 1 {
-			r.Errorf("released: %+v", s)
-		}
-	}
-}
-
 func (r *runner) tenants() {
 	r.must(r.reserves(r.waitOver(), "A"))
 	if s := r.state(); s.Backoff.By != "t" || s.Reservation.By != "of A" {
@@ -309,86 +230,5 @@ func (r *runner) newerMembers() {
 	got.Backoff.Failures, got.Backoff.Status, got.Backoff.Until, got.Backoff.By = 1, 503, s.Backoff.Until, ""
 	if !got.Equal(s) {
 		r.Errorf("members were lost: %s became %s", backoff.Encode(s), backoff.Encode(got))
-	}
-}
-
-// hourBack is an hour before Start, in milliseconds.
-const hourBack = -3_600_000.0
-
-func (r *runner) clockBack() {
-	r.answers(500, backoff.Answer{})
-	r.SetNow(at(hourBack))
-	seen, now, err := r.Store.Look(r.Context(), host)
-	r.must(err)
-	if wait := seen.Next(now, "", budget).Wait; wait != 10*time.Second || seen.Recovered == "" {
-		r.Errorf("waits %v, recovered %q", wait, seen.Recovered)
-	}
-	if turn := r.take(0); turn.Recovered == "" || turn.Outcome != backoff.Clear { // whatever writes, heals
-		r.Errorf("turn %+v", turn)
-	}
-	r.SetNow(at(hourBack + 4000))
-	seen, now, err = r.Store.Look(r.Context(), host)
-	r.must(err)
-	if wait := seen.Next(now, "", budget).Wait; wait != 6*time.Second || seen.Recovered != "" {
-		r.Errorf("4 s later waits %v, recovered %q", wait, seen.Recovered)
-	}
-}
-
-func (r *runner) outwaited() {
-	r.answers(500, backoff.Answer{})
-	before := r.state()
-	r.SetNow(at(hourBack)) // while a caller sleeps what it saw
-	looked := r.state()
-	if !backoff.Outwaited(before, looked) {
-		r.Error("who saw the wait before the clock went back is to wait once more")
-	}
-	r.wantLookAgain("who looked after it has not waited", r.reserves(looked, "B"))
-	r.SetNow(at(hourBack + 9999))
-	r.wantLookAgain("not yet", r.reserves(looked, "B"))
-	r.SetNow(at(hourBack + 10_000))
-	r.must(r.reserves(looked, "B"))
-	if s := r.state(); s.Recovered != "" || s.Backoff.Until.After(at(hourBack+10_000)) {
-		r.Errorf("after it: %+v", s)
-	}
-	r.must(r.Store.Release(r.Context(), host, "B"))
-	r.wantLookAgain("something was written since", r.reserves(before, "A"))
-}
-
-func (r *runner) damagedTurn() {
-	for _, tt := range []struct {
-		delay time.Duration
-		want  backoff.TurnOutcome
-		turn  map[string]any
-	}{
-		{5 * time.Second, backoff.Waited, map[string]any{"answered": 0.0, "reserved": 5000.0}},
-		{45 * time.Second, backoff.Refused, map[string]any{"answered": 0.0}},
-	} {
-		r.Plant(r, backoff.State{Host: host, SetAt: Start, Turn: backoff.Turns{Reserved: Start.AddDate(0, 0, 3)}})
-		turn, err := r.Store.Turn(r.Context(), host, tt.delay, budget)
-		if err != nil || turn.Outcome != tt.want || turn.Wait != tt.delay || turn.Recovered == "" {
-			r.Errorf("Turn = %+v, %v", turn, err)
-		}
-		r.want("healed", map[string]any{"turn": tt.turn})
-		if s := r.state(); s.Recovered != "" {
-			r.Errorf("still to be recovered: %s", s.Recovered)
-		}
-	}
-}
-
-func (r *runner) cancelled() {
-	seen := r.waitOver()
-	ctx, cancel := context.WithCancel(r.Context())
-	cancel()
-	_, _, err1 := r.Store.Look(ctx, host)
-	_, err2 := r.Store.Turn(ctx, host, delay, budget)
-	_, err3 := r.Store.Reserve(ctx, host, seen, backoff.Sender{ID: "A"}, length)
-	_, err4 := r.Store.Answered(ctx, host, backoff.Answer{Status: 200})
-	for i, err := range []error{err1, err2, err3, err4, r.Store.Handed(ctx, host, backoff.Turn{}), r.Store.GiveBack(ctx, host, backoff.Turn{}), r.Store.Release(ctx, host, "A")} {
-		if !errors.Is(err, context.Canceled) {
-			r.Errorf("call %d: %v", i, err)
-		}
-	}
-	if s := r.state(); !s.Equal(seen) {
-		r.Errorf("the state became %+v", s)
 	}
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wayleave/wayleave/admin"
 	"github.com/wayleave/wayleave/internal/hostkey"
@@ -55,6 +56,9 @@ func wouldChange(r rulings.Ruling) string {
 	case rulings.RobotsUnreachable, rulings.RobotsCutShort, rulings.LicenceCutShort, rulings.UndecidedReason:
 		return "Asking again later: the answer hangs on terms that could not be read now."
 	case rulings.LicenceUnread:
+		if r.RetryAt.IsZero() {
+			return "The site would have to name licences that can be asked for, and no more than are read."
+		}
 		return "The site's licence would have to be readable; it is asked for again when its time is over."
 	case rulings.PathReadings:
 		return "A plainer spelling of the path."
@@ -66,13 +70,27 @@ func wouldChange(r rulings.Ruling) string {
 	case rulings.LicencePayment, rulings.LicenceToken, rulings.LicenceEncrypted:
 		return "An agreement with the site: the edge makes no payment and holds no licence token."
 	case rulings.LicenceReporting:
-		return "policy.terms.reporting, where the operator does make the reports."
+		return "policy.terms.reporting" + demanded(r) + ", where the operator does make the reports."
 	case rulings.SpendNotAllowed:
 		return "policy.spend would have to let this agent spend at this host, or the request would have to be without the field."
 	case rulings.PrivateAddress:
 		return "policy.allow_private would have to list the host or its prefix."
 	}
 	return ""
+}
+
+// demanded names the reports that licences demand and refuse for.
+func demanded(r rulings.Ruling) string {
+	var profiles []string
+	for i := range r.Licences {
+		if l := &r.Licences[i]; l.RefusedBy == rulings.LicenceReporting {
+			profiles = append(profiles, l.Reporting...)
+		}
+	}
+	if len(profiles) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(profiles, ", ")
 }
 
 // unheld is the answer that hangs on terms nobody may ask for now.
@@ -122,55 +140,81 @@ func termsOf(known rulings.Terms, decided rulings.TermRef) (list []admin.Term) {
 // instant is t in the form records have (E8): UTC, to the millisecond.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
+// A told is text for a person at a terminal.
+type told struct{ strings.Builder }
+
+// line adds a line. Whatever a site chose of it does nothing to the terminal.
+func (t *told) line(format string, args ...any) {
+	for _, r := range fmt.Sprintf(format, args...) {
+		if unicode.IsPrint(r) {
+			t.WriteRune(r)
+		} else {
+			t.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	t.WriteByte('\n')
+}
+
 // inWords tells an explanation to a person.
 func inWords(e admin.Explanation) string {
-	var b strings.Builder
-	switch {
-	case e.Outcome == "":
-		b.WriteString("undecided")
-	case e.Reason == "":
-		b.WriteString(e.Outcome)
-	default:
-		fmt.Fprintf(&b, "%s %s (%s, %d)", e.Outcome, e.Reason, e.Whose, e.Status)
-	}
-	b.WriteByte('\n')
+	var b told
+	b.line("%s", outcomeInWords(e))
 	if e.Detail != "" {
-		fmt.Fprintf(&b, "%s\n", e.Detail)
+		b.line("%s", e.Detail)
 	}
 	for _, t := range e.Terms {
 		if t.Outcome == "" {
 			continue
 		}
-		fmt.Fprintf(&b, "ruled on %s (%s, %s%s)\n", t.URL, told(t), t.Cache, since(t))
+		b.line("ruled on %s (%s, %s%s)", t.URL, found(t), t.Cache, since(t))
 		if t.FinalURL != "" {
-			fmt.Fprintf(&b, "  found at %s\n", t.FinalURL)
+			b.line("  found at %s", t.FinalURL)
 		}
 	}
-	for _, s := range e.Statements {
-		fmt.Fprintf(&b, "stated: %s %s: %s%s\n", s.Source, s.Category, s.Preference, atLine(s.Line))
-	}
-	for i, l := range e.Licences {
-		fmt.Fprintf(&b, "licence %d: %s\n", i+1, licenceInWords(l))
-	}
+	b.stated(e.Statements, e.Licences)
 	for _, p := range e.Purposes {
 		if word := e.Effective[p]; word != "" && len(e.Terms) > 0 {
-			fmt.Fprintf(&b, "purpose %s: %s\n", p, word)
+			b.line("purpose %s: %s", p, word)
 		}
 	}
-	for _, g := range e.Gaps {
-		fmt.Fprintf(&b, "not known: %s (%s)\n", g.Detail, g.Reason)
-	}
+	b.unknown(e.Gaps)
 	if e.Change != "" {
-		fmt.Fprintf(&b, "what would change it: %s\n", e.Change)
+		b.line("what would change it: %s", e.Change)
 	}
 	if !e.RetryAt.IsZero() {
-		fmt.Fprintf(&b, "ask again after %s\n", e.RetryAt.UTC().Format(time.RFC3339))
+		b.line("ask again after %s", e.RetryAt.UTC().Format(time.RFC3339))
 	}
 	return b.String()
 }
 
-// told is the outcome of t with the reason for it.
-func told(t admin.Term) string {
+func outcomeInWords(e admin.Explanation) string {
+	switch {
+	case e.Outcome == "":
+		return "undecided"
+	case e.Reason == "":
+		return e.Outcome
+	}
+	return fmt.Sprintf("%s %s (%s, %d)", e.Outcome, e.Reason, e.Whose, e.Status)
+}
+
+// stated tells what was said of purposes.
+func (t *told) stated(statements []admin.Statement, licences []admin.Licence) {
+	for _, s := range statements {
+		t.line("stated: %s %s: %s%s", s.Source, s.Category, s.Preference, atLine(s.Line))
+	}
+	for i, l := range licences {
+		t.line("licence %d: %s", i+1, licenceInWords(l))
+	}
+}
+
+func (t *told) unknown(gaps []admin.Gap) {
+	for _, g := range gaps {
+		t.line("not known: %s (%s)", g.Detail, g.Reason)
+	}
+}
+
+// found is the outcome of t with the reason for it.
+func found(t admin.Term) string {
 	if t.Cause == "" {
 		return string(t.Outcome)
 	}
@@ -186,8 +230,14 @@ func atLine(line int) string {
 
 func licenceInWords(l admin.Licence) string {
 	var b strings.Builder
-	b.WriteString(cmp.Or(l.URL, "in the page"))
-	fmt.Fprintf(&b, ", named by %s", l.Mechanism)
+	switch {
+	case l.URL != "":
+		fmt.Fprintf(&b, "%s, named by %s", l.URL, l.Mechanism)
+	case l.Mechanism == string(rulings.Inline):
+		b.WriteString("in the page")
+	default:
+		fmt.Fprintf(&b, "of no URL that can be asked, named by %s", l.Mechanism)
+	}
 	if l.Entry > 0 {
 		fmt.Fprintf(&b, ", entry %d", l.Entry)
 	} else if l.RefusedBy == "" {

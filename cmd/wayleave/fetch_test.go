@@ -17,17 +17,15 @@ import (
 // fetchMain is a client as an agent would be, with the flags that curl has for
 // the same:
 //
-//	fetch [-i] [-x PROXY] [-d BODY] [-H FIELD]... URL...
+//	fetch [-i] [-H FIELD]... URL...
 //
 // It prints each body, behind its status line and fields with -i, and exits 0
 // for 2xx answers or with -i, 1 otherwise. It reads HTTPS_PROXY itself, because
-// Go's own reading of it leaves loopback targets out; -x "" uses no proxy.
+// Go's own reading of it leaves loopback targets out.
 func fetchMain() {
 	c := fetcher{header: http.Header{}}
 	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
 	flags.BoolVar(&c.head, "i", false, "print the status line and the fields")
-	flags.StringVar(&c.proxy, "x", os.Getenv("HTTPS_PROXY"), "proxy")
-	flags.StringVar(&c.body, "d", "", "body of a POST")
 	flags.Func("H", "field of the request", func(line string) error {
 		name, value, _ := strings.Cut(line, ":")
 		c.header.Add(name, strings.TrimSpace(value))
@@ -42,25 +40,21 @@ func fetchMain() {
 
 // A fetcher fetches URLs, one after the other.
 type fetcher struct {
-	head        bool
-	proxy, body string
-	header      http.Header
+	head   bool
+	header http.Header
 }
 
 func (c *fetcher) fetch(targets []string) error {
-	transport := &http.Transport{}
-	if c.proxy != "" {
-		via, err := url.Parse(c.proxy)
-		if err != nil {
-			return err
-		}
-		roots := x509.NewCertPool()
-		bundle, err := os.ReadFile(os.Getenv("SSL_CERT_FILE"))
-		if err != nil || !roots.AppendCertsFromPEM(bundle) {
-			return fmt.Errorf("SSL_CERT_FILE: %w", err)
-		}
-		transport.Proxy, transport.TLSClientConfig = http.ProxyURL(via), &tls.Config{RootCAs: roots}
+	via, err := url.Parse(os.Getenv("HTTPS_PROXY"))
+	if err != nil {
+		return err
 	}
+	roots := x509.NewCertPool()
+	bundle, err := os.ReadFile(os.Getenv("SSL_CERT_FILE"))
+	if err != nil || !roots.AppendCertsFromPEM(bundle) {
+		return fmt.Errorf("SSL_CERT_FILE: %w", err)
+	}
+	transport := &http.Transport{Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: roots}}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, target := range targets {
 		if err := c.one(client, target); err != nil {
@@ -71,16 +65,12 @@ func (c *fetcher) fetch(targets []string) error {
 }
 
 func (c *fetcher) one(client *http.Client, target string) error {
-	method := http.MethodGet
-	if c.body != "" {
-		method = http.MethodPost
-	}
-	req, err := http.NewRequest(method, target, strings.NewReader(c.body))
+	req, err := http.NewRequest(http.MethodGet, target, nil)
 	if err != nil {
 		return err
 	}
 	req.Header = c.header
-	c.asWritten(req.URL, target)
+	asWritten(req.URL, target)
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -99,13 +89,13 @@ func (c *fetcher) one(client *http.Client, target string) error {
 }
 
 // asWritten has the path sent as it stands in target, octet for octet.
-func (c *fetcher) asWritten(u *url.URL, target string) {
+func asWritten(u *url.URL, target string) {
 	_, rest, _ := strings.Cut(target, "://")
 	rest, _, _ = strings.Cut(rest, "?")
 	i := strings.IndexByte(rest, '/')
 	switch {
 	case i < 0, strings.HasPrefix(rest[i:], "//"): // that would be read as a host
-	case u.Scheme == "http" && c.proxy != "":
+	case u.Scheme == "http":
 		u.Opaque = "//" + rest // what a proxy is asked for
 	default:
 		u.Opaque = rest[i:]

@@ -169,10 +169,10 @@ func conflicts(r rulings.Ruling) (list []string) {
 
 // inWords tells the terms to a person.
 func (t hostTerms) inWords() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "terms of %s\n", t.URL)
+	var b told
+	b.line("terms of %s", t.URL)
 	for _, term := range t.Terms {
-		fmt.Fprintf(&b, "%s %s (%s, %s%s)\n", term.Kind, term.URL, told(term), term.Cache, since(term))
+		b.line("%s %s (%s, %s%s)", term.Kind, term.URL, found(term), term.Cache, since(term))
 	}
 	for _, g := range t.Groups {
 		verb := "refuses"
@@ -181,30 +181,23 @@ func (t hostTerms) inWords() string {
 		}
 		switch {
 		case g.Line > 0:
-			fmt.Fprintf(&b, "access: token %s, group %q: line %d %s: %s\n", g.Token, g.Group, g.Line, verb, g.Rule)
+			b.line("access: token %s, group %q: line %d %s: %s", g.Token, g.Group, g.Line, verb, g.Rule)
 		case g.Group != "":
-			fmt.Fprintf(&b, "access: token %s, group %q: no rule matches\n", g.Token, g.Group)
+			b.line("access: token %s, group %q: no rule matches", g.Token, g.Group)
 		default:
-			fmt.Fprintf(&b, "access: token %s: no group names it\n", g.Token)
+			b.line("access: token %s: no group names it", g.Token)
 		}
 	}
-	for _, s := range t.Stated {
-		fmt.Fprintf(&b, "stated: %s %s: %s%s\n", s.Source, s.Category, s.Preference, atLine(s.Line))
-	}
-	for i, l := range t.Licences {
-		fmt.Fprintf(&b, "licence %d: %s\n", i+1, licenceInWords(l))
-	}
+	b.stated(t.Stated, t.Licences)
 	for _, p := range []rulings.Purpose{rulings.AIInput, rulings.AITrain, rulings.AIIndex, rulings.Search} {
-		fmt.Fprintf(&b, "purpose %s: %s\n", p, t.Effective[string(p)])
+		b.line("purpose %s: %s", p, t.Effective[string(p)])
 	}
 	for _, c := range t.Conflicts {
-		fmt.Fprintf(&b, "conflict over %s\n", c)
+		b.line("conflict over %s", c)
 	}
-	for _, g := range t.Gaps {
-		fmt.Fprintf(&b, "not known: %s (%s)\n", g.Detail, g.Reason)
-	}
+	b.unknown(t.Gaps)
 	if t.Ruling != nil {
-		fmt.Fprintf(&b, "ruling for %s: %s", strings.Join(t.Ruling.Purposes, ", "), strings.SplitAfterN(inWords(*t.Ruling), "\n", 2)[0])
+		b.line("ruling for %s: %s", strings.Join(t.Ruling.Purposes, ", "), outcomeInWords(*t.Ruling))
 	}
 	return b.String()
 }
