@@ -63,6 +63,7 @@ func scriptParams(dir string) testscript.Params {
 			"told":     checkTold,
 			"logged":   checkLogged,
 			"paced":    checkPaced,
+			"turns":    checkTurns,
 			"asked":    checkAsked,
 			"expand":   expandFiles,
 			"explains": checkExplains,

@@ -3,7 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,35 +47,66 @@ func checkGaps(arrived, least string) error {
 			at = append(at, since)
 		}
 	}
+	return apart(os.Stdout, "requests", at, must)
+}
+
+// apart prints how many instants there are and the shortest time between two in
+// a row, which must not be less than least.
+func apart(w io.Writer, what string, at []time.Duration, least time.Duration) error {
 	if len(at) < 2 {
-		return fmt.Errorf("%d requests in %s have no time between them", len(at), arrived)
+		return fmt.Errorf("%d %s have no time between them", len(at), what)
 	}
+	slices.Sort(at)
 	shortest := at[1] - at[0]
 	for i := range at[1:] {
 		shortest = min(shortest, at[i+1]-at[i])
 	}
-	fmt.Printf("%d requests, at least %v apart\n", len(at), shortest.Round(time.Microsecond))
-	if shortest < must {
-		return fmt.Errorf("two requests came only %v after one another, less than %v", shortest, must)
+	fmt.Fprintf(w, "%d %s, at least %v apart\n", len(at), what, shortest.Round(time.Microsecond))
+	if shortest < least {
+		return fmt.Errorf("two %s are only %v apart, less than %v", what, shortest, least)
 	}
 	return nil
+}
+
+// checkTurns looks at the turns that the logs have of an origin's crossings, as
+// gaps does at its requests: turns ORIGIN LEAST.
+func checkTurns(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: turns ORIGIN LEAST")
+	}
+	least, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	logs, err := filepath.Glob(ts.MkAbs("data*/sessions/*/*.jsonl"))
+	ts.Check(err)
+	var at []time.Duration
+	for _, name := range logs {
+		for line := range strings.Lines(ts.ReadFile(name)) {
+			var record loggedPacing
+			ts.Check(json.Unmarshal([]byte(line), &record))
+			if d := record.Payload.Pacing.Delay; d != nil && record.Event == "crossing_mediated" && strings.HasPrefix(record.Payload.URL, args[0]+"/") {
+				at = append(at, d.NextAt.Sub(time.Unix(0, 0)))
+			}
+		}
+	}
+	ts.Check(apart(ts.Stdout(), "turns", at, least))
 }
 
 // A loggedPacing is what a final record says of the pace (E18), as far as scripts
 // look at it.
 type loggedPacing struct {
+	Event   string
 	Payload struct {
+		URL    string
 		Pacing struct {
 			Delay *struct {
-				DelayMS     int `json:"delay_ms"`
-				Outcome     string
-				Unavailable string
+				DelayMS int `json:"delay_ms"`
+				Outcome string
+				NextAt  time.Time `json:"next_at"`
 			}
 			Backoff []struct {
 				Outcome          string
 				Failures, Status int
 				RetryAfter       bool `json:"retry_after"`
-				Unavailable      string
 			}
 		}
 	}
