@@ -164,9 +164,9 @@ func (e *edge) openTerms() (err error) {
 		return err
 	}
 	e.onClose(func(context.Context) error { e.upstream.Close(); return nil })
-	e.pacing = newPacing(e.cfg)
+	e.pacing = newPacing(e.cfg, e.metrics)
 	e.book, err = terms.Open(termsDir(e.cfg.data), terms.Options{
-		Client: e.upstream, Pacer: e.pacing, Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
+		Client: e.upstream, Pacer: e.pacing.Metered(e.metrics), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
 		UserAgent: func() string { return proxy.UserAgent(e.policy.Load(), version()) },
 	})
 	if err != nil {
@@ -176,11 +176,12 @@ func (e *edge) openTerms() (err error) {
 	return nil
 }
 
-// newPacing returns the pace of the hosts that cfg's data directory knows.
-func newPacing(cfg *config) *proxy.Pacing {
+// newPacing returns the pace of the hosts that cfg's data directory knows, with
+// the faults of its store counted in reg unless that is nil.
+func newPacing(cfg *config, reg prometheus.Registerer) *proxy.Pacing {
 	pace := cfg.pacing
 	pace.HeadTimeout = cfg.headTimeout
-	store := backoff.NewFileStore(backoffDir(cfg.data), backoff.FileOptions{Config: pace})
+	store := newCountedStore(backoff.NewFileStore(backoffDir(cfg.data), backoff.FileOptions{Config: pace}), reg)
 	return &proxy.Pacing{Dispatcher: backoff.NewDispatcher(store, pace), Store: store, Rules: pace.Rules(), Shared: cfg.shared}
 }
 
