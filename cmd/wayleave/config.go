@@ -20,8 +20,9 @@ const (
 // A config is what holds after defaults, file, environment and flags. It never
 // changes after load; a reload makes a new one.
 type config struct {
-	file    string              // the file it was read from; empty for none
-	written map[string][]string // what was written for each key, for telling what a reload would change
+	file      string              // the file it was read from; empty for none
+	written   map[string][]string // what was written for each key, for telling what a reload would change
+	writtenAt map[string]position // where that was
 
 	listen       string // host:port
 	adminListen  string // host:port
@@ -92,7 +93,7 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { return setDuration(&c.pacing.MaxWait, v[0], time.Millisecond) }},
 	{"pacing.max_delay", formDuration, "60s", "the longest Crawl-delay that is kept as written",
 		func(c *config, v []string) error { return setDuration(&c.pacing.MaxDelay, v[0], time.Millisecond) }},
-	{"pacing.max_waiters", formText, "1000", "how many requests may wait for one host",
+	{"pacing.max_waiters", formCount, "1000", "how many requests may wait for one host",
 		func(c *config, v []string) error { return setCount(&c.pacing.MaxWaiters, v[0]) }},
 	{"pacing.lock_wait", formDuration, "2s", "how long the lock of a host's state may be waited for",
 		func(c *config, v []string) error { return setDuration(&c.pacing.LockWait, v[0], time.Millisecond) }},

@@ -23,6 +23,7 @@ const (
 	formText      form = iota // one string
 	formPath                  // one string; relative to the file that names it
 	formBool                  // true or false
+	formCount                 // a whole number
 	formDuration              // one string with its unit
 	formSize                  // one string with its unit
 	formList                  // a list of strings
