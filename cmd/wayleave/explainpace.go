@@ -54,8 +54,9 @@ func kept(p *proxy.Pacing, d robots.Delay) backoff.Delay {
 // same time.
 func (a *pace) wait() time.Duration { return max(a.next.Wait, a.turn) }
 
-// at is the instant d from now by the store's clock, as states have it.
-func (a *pace) at(d time.Duration) time.Time { return backoff.Instant(a.now.Add(d)) }
+// at is the instant of the state that is d away. Waits are rounded up to whole
+// milliseconds, which such instants are.
+func (a *pace) at(d time.Duration) time.Time { return instant(a.now.Add(d)) }
 
 // refusal is why a crossing that came now would not be sent, nil if it would
 // (P9, P24, P25, P39). How long another's reservation is waited for is not known
