@@ -13,7 +13,7 @@ import (
 
 func TestAccessA1TokenIsNeeded(t *testing.T) {
 	w := newWorld(t, nil)
-	guarded := []string{"/metrics", "/v1/openapi.json", "/v1/status", "/v1/crossings", "/v1/refusals", "/v1/sessions", "/v1/sessions/agent-1", "/v1/sessions/agent-1/log", "/v1/terms/" + strings.Repeat("a", 64), "/v1/crossings/agent-1/1"}
+	guarded := []string{"/metrics", "/v1/openapi.json", "/v1/status", "/v1/crossings", "/v1/refusals", "/v1/sessions", "/v1/sessions/agent-1", "/v1/sessions/agent-1/log", "/v1/hosts", "/v1/hosts/paced.test", "/v1/terms/" + strings.Repeat("a", 64), "/v1/crossings/agent-1/1"}
 	tests := []struct {
 		name   string
 		fields []string
@@ -38,7 +38,7 @@ func TestAccessA1TokenIsNeeded(t *testing.T) {
 					t.Errorf("%s: no WWW-Authenticate", path)
 				}
 			}
-			for _, path := range []string{"/v1/sessions", "/v1/explain"} {
+			for _, path := range []string{"/v1/sessions", "/v1/explain", "/v1/hosts/paced.test/refresh"} {
 				w.ask(http.MethodPost, path, "{}", func(r *http.Request) { r.Header["Authorization"] = tt.fields }).isProblem(t, http.StatusUnauthorized)
 			}
 		})
@@ -223,14 +223,14 @@ func TestAccessA3UnknownParametersAreNamed(t *testing.T) {
 	w := newWorld(t, nil)
 	paths := []string{
 		"/healthz", "/readyz", "/ca.pem", "/metrics", "/v1/openapi.json", "/v1/status", "/v1/crossings", "/v1/crossings/agent-1/1", "/v1/refusals",
-		"/v1/sessions", "/v1/sessions/agent-1", "/v1/sessions/agent-1/log", "/v1/terms/" + strings.Repeat("a", 64),
+		"/v1/sessions", "/v1/sessions/agent-1", "/v1/sessions/agent-1/log", "/v1/hosts", "/v1/hosts/paced.test", "/v1/terms/" + strings.Repeat("a", 64),
 	}
 	for _, path := range paths {
 		if p := w.get(path+"?offset=5").isProblem(t, http.StatusBadRequest); p.Parameter != "offset" {
 			t.Errorf("%s names %q", path, p.Parameter)
 		}
 	}
-	for _, path := range []string{"/v1/sessions", "/v1/explain"} {
+	for _, path := range []string{"/v1/sessions", "/v1/explain", "/v1/hosts/paced.test/refresh"} {
 		if p := w.ask(http.MethodPost, path+"?dry=1", "{}", nil).isProblem(t, http.StatusBadRequest); p.Parameter != "dry" {
 			t.Errorf("%s names %q", path, p.Parameter)
 		}

@@ -29,6 +29,14 @@ type Options struct {
 	Object  func(d rulings.Digest) ([]byte, error)         // bytes true to d, or fs.ErrNotExist
 	Issue   func(session string) (token string, err error) // nil: the edge asks for no credentials, 409
 
+	// Hosts returns the first hosts of q in byte order of their keys, and whether
+	// there are more. Host and Refresh answer ErrUnknownHost for a host of which
+	// nothing is known; Refresh asks the host for its terms again, each request
+	// at its pace, and answers ErrService for one that has none. A host is a key.
+	Hosts   func(ctx context.Context, q HostQuery) (items []HostItem, more bool, err error)
+	Host    func(ctx context.Context, host string) (Host, error)
+	Refresh func(ctx context.Context, host string) (Host, error)
+
 	CA          []byte // PEM
 	Gatherer    prometheus.Gatherer
 	OpenMetrics bool // /metrics needs no token
@@ -99,6 +107,9 @@ func (d *desk) routes() {
 	with.Post("/v1/sessions", d.plain(d.postSession))
 	with.Get("/v1/sessions/{session}", d.plain(d.getSession))
 	with.Get("/v1/sessions/{session}/log", d.plain(d.getLog))
+	with.Get("/v1/hosts", d.handler(d.getHosts))
+	with.Get("/v1/hosts/{host}", d.plain(d.getHost))
+	with.Post("/v1/hosts/{host}/refresh", d.plain(d.refreshHost))
 	with.Get("/v1/terms/{sha256}", d.plain(d.getTerm))
 	with.Post("/v1/explain", d.plain(d.postExplain))
 }

@@ -117,13 +117,11 @@ func (w *world) options(index *evidence.Index) Options {
 			if strings.Contains(r.URL, "unruly") {
 				return Explanation{}, fmt.Errorf("splitting %s", w.data)
 			}
-			return Explanation{
-				Outcome: "refuse", Reason: "robots_disallow", Whose: "source", Status: 403, Detail: r.Headers.Get("User-Agent"),
-				RetryAt: time.Now(), Purposes: []string{"ai-input"},
-				Terms:  []Term{{Kind: rulings.TermRobots, URL: r.URL, Outcome: rulings.TermRead, FetchedAt: time.Now(), Line: 2}},
-				Pacing: &Pacing{WaitMS: 10, NextAt: time.Now()},
-			}, nil
+			e := wholeExplanation()
+			e.Detail, e.Terms[0].URL = r.Headers.Get("User-Agent"), r.URL
+			return e, nil
 		},
+		Hosts: listHosts, Host: tellHostOf, Refresh: tellHostOf,
 		Issue: func(session string) (string, error) { return "token of " + session, nil },
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,28 +84,43 @@ type Gap struct {
 	Detail string `json:"detail"`
 }
 
-// Pacing is when the request would be sent.
+// Pacing is when the request would be sent if it came now. It is a forecast: what
+// others ask meanwhile, and how they are answered, moves it.
 type Pacing struct {
-	DelayMS int64     `json:"delay_ms,omitempty"` // Crawl-delay that is honoured
-	WaitMS  int64     `json:"wait_ms"`            // until the next turn; 0 is now
-	NextAt  time.Time `json:"next_at,omitzero"`
+	DelayMS int64     `json:"delay_ms,omitempty"` // Crawl-delay that is kept
+	Capped  bool      `json:"capped,omitempty"`   // more was stated
+	WaitMS  int64     `json:"wait_ms"`            // until turn and back-off let it go; 0 is now
+	NextAt  time.Time `json:"next_at,omitzero"`   // that instant; zero where WaitMS is 0
+
+	// The wait that the host's failures ask for; while it binds.
+	BackoffUntil  time.Time `json:"backoff_until,omitzero"`
+	BackoffStatus int       `json:"backoff_status,omitempty"` // of the answer that set it
+
+	// Another request to the host that failed is under way, and is waited for,
+	// until then at the latest.
+	ReservedUntil time.Time `json:"reserved_until,omitzero"`
+
+	// Unavailable says why nothing is known and what repairs that, without a path.
+	Unavailable string `json:"unavailable,omitempty"`
 }
 
 // MarshalJSON writes instants in UTC and no finer than records do (E8).
 func (e Explanation) MarshalJSON() ([]byte, error) {
 	type plain Explanation
 	e.RetryAt = milliseconds(e.RetryAt)
-	e.Terms = slices.Clone(e.Terms)
-	for i := range e.Terms {
-		e.Terms[i].FetchedAt = milliseconds(e.Terms[i].FetchedAt)
-		e.Terms[i].ExpiresAt = milliseconds(e.Terms[i].ExpiresAt)
-	}
 	if e.Pacing != nil {
 		paced := *e.Pacing
-		paced.NextAt = milliseconds(paced.NextAt)
+		paced.NextAt, paced.BackoffUntil, paced.ReservedUntil = milliseconds(paced.NextAt), milliseconds(paced.BackoffUntil), milliseconds(paced.ReservedUntil)
 		e.Pacing = &paced
 	}
 	return json.Marshal(plain(e))
+}
+
+// MarshalJSON writes instants as those of an Explanation.
+func (t Term) MarshalJSON() ([]byte, error) {
+	type plain Term
+	t.FetchedAt, t.ExpiresAt = milliseconds(t.FetchedAt), milliseconds(t.ExpiresAt)
+	return json.Marshal(plain(t))
 }
 
 // milliseconds returns t in UTC without what is finer than a millisecond.

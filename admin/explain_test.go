@@ -86,6 +86,8 @@ func TestExplanationA11LeavesOutWhatDoesNotApply(t *testing.T) {
 			`{"terms":[{"kind":"robots","url":"http://a.test/robots.txt"}]}`},
 		{"instants further down", Explanation{Terms: []Term{{Kind: rulings.TermRobots, URL: "u", FetchedAt: at, ExpiresAt: at}}, Pacing: &Pacing{NextAt: at}},
 			`{"terms":[{"kind":"robots","url":"u","fetched_at":"2026-03-04T05:06:07.089Z","expires_at":"2026-03-04T05:06:07.089Z"}],"pacing":{"wait_ms":0,"next_at":"2026-03-04T05:06:07.089Z"}}`},
+		{"a host that failed", Explanation{Pacing: &Pacing{WaitMS: 5, BackoffUntil: at, ReservedUntil: at}},
+			`{"pacing":{"wait_ms":5,"backoff_until":"2026-03-04T05:06:07.089Z","reserved_until":"2026-03-04T05:06:07.089Z"}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

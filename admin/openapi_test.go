@@ -266,6 +266,7 @@ func TestOpenAPIA6DescribesTheParameters(t *testing.T) {
 		"/v1/refusals":  slices.Concat(listParameters, filterParameters),
 		"/v1/gaps":      slices.Concat(listParameters, gapParameters),
 		"/v1/sessions":  listParameters,
+		"/v1/hosts":     slices.Concat(listParameters, hostParameters),
 	}
 	for path, methods := range doc.Paths {
 		var got []string
@@ -320,6 +321,15 @@ func TestOpenAPIA6DescribesTheAnswers(t *testing.T) {
 		{"get", "/v1/sessions/{session}", "/v1/sessions/damaged", "", 200},
 		{"get", "/v1/sessions/{session}", "/v1/sessions/absent", "", 404},
 		{"get", "/v1/sessions/{session}/log", "/v1/sessions/agent-1/log", "", 200},
+		{"get", "/v1/hosts", "/v1/hosts", "", 200},
+		{"get", "/v1/hosts", "/v1/hosts?limit=1&waiting=true", "", 200},
+		{"get", "/v1/hosts", "/v1/hosts?waiting=false", "", 400},
+		{"get", "/v1/hosts/{host}", "/v1/hosts/paced.test", "", 200},
+		{"get", "/v1/hosts/{host}", "/v1/hosts/absent.test", "", 404},
+		{"get", "/v1/hosts/{host}", "/v1/hosts/a..test", "", 400},
+		{"post", "/v1/hosts/{host}/refresh", "/v1/hosts/paced.test/refresh", "", 200},
+		{"post", "/v1/hosts/{host}/refresh", "/v1/hosts/absent.test/refresh", "", 404},
+		{"post", "/v1/hosts/{host}/refresh", "/v1/hosts/service.test/refresh", "", 409},
 		{"get", "/v1/terms/{sha256}", "/v1/terms/" + w.object()[7:], "", 200},
 		{"get", "/v1/terms/{sha256}", "/v1/terms/" + none, "", 404},
 		{"post", "/v1/explain", "/v1/explain", `{"url":"https://a.test/"}`, 200},

@@ -89,6 +89,9 @@ type Crossing struct {
 	Terms  []rulings.Term
 	Ruling *rulings.Ruling
 
+	Pacing Pacing
+	Delays []CrawlDelay // what is stated for each of Ruling.Robots; nil when nothing is
+
 	Withheld       *Withheld // what was read of a withheld body that was not read to its end
 	RetrievedHash  rulings.Digest
 	RetrievedBytes int64
@@ -130,6 +133,7 @@ const (
 	CapabilityUnavailable = "capability_unavailable"
 	DependencyUnavailable = "dependency_unavailable"
 	TermObjectUnwritten   = "term_object_unwritten"
+	StoreUnavailable      = "store_unavailable"
 )
 
 // A Challenge is by what status the origin refused the fetcher, and how. The zero

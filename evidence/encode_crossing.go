@@ -38,6 +38,7 @@ func (r CrossingEnded) payload(e *encoder) {
 		r.licence(e)
 	}
 	r.declarations(e)
+	r.Pacing.write(e)
 	r.body(e)
 	r.measures(e)
 }

@@ -21,7 +21,7 @@ func (c *Crossing) declarations(e *encoder) {
 	e.closeList(terms)
 	e.more("terms", len(c.Terms))
 	if c.Ruling != nil {
-		writeRobots(e, c.Ruling)
+		writeRobots(e, c.Ruling, c.Delays)
 		writeLicences(e, c.Ruling)
 		writeStatements(e, c.Ruling)
 		writeEffective(e, c.Ruling, c.Purposes)
@@ -128,7 +128,7 @@ func writeTerm(e *encoder, t *rulings.Term) {
 }
 
 // writeRobots writes, by product token, which group and line spoke (T30).
-func writeRobots(e *encoder, r *rulings.Ruling) {
+func writeRobots(e *encoder, r *rulings.Ruling, delays []CrawlDelay) {
 	p := e.open("robots")
 	for i := range r.Robots[:min(len(r.Robots), e.bounds.items)] {
 		d := &r.Robots[i]
@@ -143,6 +143,9 @@ func writeRobots(e *encoder, r *rulings.Ruling) {
 		}
 		e.text("rule", d.Rule)
 		e.positive("line", int64(d.Line))
+		if i < len(delays) {
+			delays[i].write(e)
+		}
 		e.close(token)
 	}
 	e.close(p)
@@ -183,5 +186,6 @@ func (r TermsProbed) payload(e *encoder) {
 	e.instant("cache_until", r.CacheUntil)
 	r.Failure.write(e)
 	e.text("cut_short", r.CutShort)
+	r.Pacing.write(e)
 	r.Timings.write(e)
 }

@@ -61,5 +61,6 @@ type TermsProbed struct {
 	CacheUntil  time.Time
 	Failure     Failure
 	CutShort    string // why the edge could not ask; empty when it could
+	Pacing      Pacing
 	Timings     Timings
 }

@@ -229,7 +229,7 @@ func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redo
 		name, what string
 		write      func(*encoder, *rulings.Ruling)
 	}{
-		{"robots", "other lines of robots.txt decide", writeRobots},
+		{"robots", "other lines of robots.txt decide", func(e *encoder, r *rulings.Ruling) { writeRobots(e, r, nil) }},
 		{"statements", "the statements are others", writeStatements},
 		{"licences", "the licences come to something else", writeLicences},
 		{"effective", "the effective preferences are others", func(e *encoder, r *rulings.Ruling) { writeEffective(e, r, again.Purposes) }},
@@ -248,6 +248,8 @@ func decides(reason rulings.Reason) bool {
 	switch reason {
 	case rulings.RobotsCutShort, rulings.PathReadings, rulings.PolicyUnavailable, rulings.LicenceCutShort, rulings.SpendNotAllowed:
 		return true
+	case rulings.CrawlDelay, rulings.Backoff:
+		return false // the source's pace, which is no part of a decision
 	}
 	return reason.Facts().Whose == rulings.WhoseSource
 }
@@ -290,7 +292,13 @@ func (v *logVerifier) sameMember(name string, recorded []byte, r *rulings.Ruling
 // may hold a URL, and then does.
 var replacedValue = regexp.MustCompile(`~[0-9a-f]{12}`)
 
-func masked(raw []byte) []byte { return replacedValue.ReplaceAll(raw, []byte("~")) }
+// statedDelay is what a file states of the time between two requests. How much of it is
+// kept is not the policy's, and no ruling hangs on it.
+var statedDelay = regexp.MustCompile(`,?"crawl_delay":\{(?:"(?:[^"\\]|\\.)*"|[^"{}])*\}`)
+
+func masked(raw []byte) []byte {
+	return replacedValue.ReplaceAll(statedDelay.ReplaceAll(raw, nil), []byte("~"))
+}
 
 // written returns the value of the one member that the encoder wrote, or the
 // first of it and its siblings; nil when it wrote none.

@@ -120,6 +120,7 @@ func TestT115_T116_TheAgentNeverReadsTheSourcesWords(t *testing.T) {
 	for _, c := range refusedCases {
 		t.Run(string(c.reason)+", "+c.name, func(t *testing.T) {
 			setup := declaring(c.purposes...)
+			setup.files = hurried()
 			if c.policy != nil {
 				c.policy(&setup.policy)
 			}

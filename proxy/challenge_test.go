@@ -80,7 +80,7 @@ func TestT101_T102_DemandsPassUntouchedAndAreRecorded(t *testing.T) {
 
 // What is no refusal of the fetcher is no challenge.
 func TestT102_OtherStatusesAreNoChallenge(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
+	e := startEdge(t, edgeSetup{files: hurried()})
 	for _, status := range []int{200, 404, 429, 451, 500, 503} {
 		s := answering(t, false, fmt.Sprintf("HTTP/1.1 %d X\r\ncrawler-price: USD 0.01\r\nWWW-Authenticate: Payment\r\nContent-Length: 0\r\n\r\n", status))
 		resp, _ := get(t, e.client("", false), s.url+"/")
@@ -93,7 +93,7 @@ func TestT102_OtherStatusesAreNoChallenge(t *testing.T) {
 
 // What an answer says was charged is recorded whatever became of it.
 func TestT104_AChargeIsRecorded(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
+	e := startEdge(t, edgeSetup{files: hurried()})
 	receipt := func(s string) string {
 		return "PAYMENT-RESPONSE: " + base64.StdEncoding.EncodeToString([]byte(s)) + "\r\n"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
@@ -31,6 +32,9 @@ type crossing struct {
 	ended  bool   // the final record was handed to the log
 
 	watch upstreamWatch
+
+	budget *backoff.Budget // what it may sleep for its hosts' pace (P28); nil: nothing
+	permit *backoff.Pass   // the right to send the request; nil where nothing paces it
 
 	// What was looked up of the source's terms, and the ruling on it.
 	known  rulings.Terms
@@ -62,6 +66,9 @@ func RecordProbe(ctx context.Context, p terms.Probe) {
 	if p.Bytes >= 0 {
 		rec.Bytes = evidence.Counted(p.Bytes)
 	}
+	if pass, ok := p.Pass.(*probePass); ok {
+		rec.Pacing = recorded(pass.pass.Record())
+	}
 	rec.Timings.FirstByte = p.Took
 	// Queued and not waited for: nothing is released on account of it, and the
 	// crossing's own record, which is, comes behind it in the queue (E11).
@@ -87,6 +94,9 @@ func (e *Edge) owed(err error) {
 func (e *Edge) newCrossing(w http.ResponseWriter, r *http.Request, log *evidence.Log) *crossing {
 	x := &crossing{edge: e, log: log, w: w, policy: e.opt.Policy()}
 	x.client, _ = r.Context().Value(clientKey{}).(*client)
+	if p := e.opt.Pacing; p != nil {
+		x.budget = p.Dispatcher.NewBudget()
+	}
 	x.rec.Grade = evidence.Mediated
 	x.rec.Method = r.Method
 	x.rec.Client = evidence.Client{Session: log.ID(), Protocol: protocolOf(r), Address: r.RemoteAddr, UserAgent: r.UserAgent()}
@@ -165,6 +175,7 @@ func (x *crossing) open() {
 
 // end writes the final record and waits until it is on disk or owed.
 func (x *crossing) end(outcome evidence.Outcome) {
+	x.unanswered() // does nothing where the answer was read whole
 	x.rec.Outcome, x.ended = outcome, true
 	if n := x.watch.body.count(); n.Known {
 		x.rec.Up = n

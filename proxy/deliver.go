@@ -32,9 +32,14 @@ var (
 // longer one has its crossing_opened by then and its end held back.
 func (x *crossing) deliver(r *http.Request, resp *http.Response) *http.Response {
 	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols:
-		return x.upgraded(r, resp)
-	case bodiless(r, resp):
+	case resp.StatusCode == http.StatusSwitchingProtocols, bodiless(r, resp):
+		if err := x.settled(r.Context(), resp); err != nil { // its head is all there is of it
+			resp.Body.Close()
+			return x.notUsed(r, err)
+		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return x.upgraded(r, resp)
+		}
 		return x.deliverHead(r, resp)
 	case resp.ContentLength >= 0 && resp.ContentLength <= wholeLimit:
 		return x.deliverWhole(r, resp)
@@ -103,6 +108,10 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(int64(n))
 	x.pass(r, resp)
+	if _, unused := errors.AsType[*errUnusable](err); unused {
+		wholeBuffers.Put(buf)
+		return x.notUsed(r, err)
+	}
 	if err != nil {
 		wholeBuffers.Put(buf)
 		x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}
@@ -137,7 +146,10 @@ func readEnd(body io.Reader) error {
 // abandoned by the client.
 func (x *crossing) broken(ctx context.Context, err error) {
 	outcome, f := evidence.Cut, evidence.Failure{Kind: string(rulings.ResponseIncomplete), Detail: err.Error()}
+	_, unused := errors.AsType[*errUnusable](err)
 	switch {
+	case unused:
+		outcome, f.Kind = evidence.Unavailable, string(rulings.PacingStore)
 	case x.edge.baseCtx.Err() != nil:
 		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
 	case ctx.Err() != nil:

@@ -54,6 +54,7 @@ type Options struct {
 	Evidence *evidence.Store
 	Upstream *Upstream
 	Terms    Terms
+	Pacing   *Pacing // nil paces nothing
 	Certs    Certificates
 
 	// Policy returns the effective policy, or nil while there is none that

@@ -32,10 +32,18 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 	if ruling.Refused() {
 		return x.refuse(r, ruling)
 	}
+	if refused := x.pace(r); refused != nil {
+		return x.refuse(r, *refused)
+	}
 	resp, err := x.send(r)
 	if err != nil {
 		return x.unavailable(r, err)
 	}
+	if err := x.arrived(r.Context(), resp.StatusCode); err != nil {
+		resp.Body.Close()
+		return x.notUsed(r, err)
+	}
+	x.paceBody(r, resp)
 	if ruling := x.ruleAnswer(r, resp); ruling.Refused() {
 		return x.withhold(r, resp, ruling)
 	}
@@ -78,6 +86,8 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 		// turns its stream away, and there is no body that would keep it from that.
 		ctx, x.watch.once = context.WithCancelCause(ctx) // ends with the request's own
 	}
+	ctx, headCame := x.headBy(ctx)
+	defer headCame()
 	out := x.sendable(r, httptrace.WithClientTrace(ctx, x.watch.trace(x.w, r)))
 	x.beginUpload(r)
 	x.rec.RequestedAt = time.Now()

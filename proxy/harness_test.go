@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/certs"
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
@@ -47,6 +48,9 @@ type edgeSetup struct {
 	evidence func(*evidence.Options)
 	edge     func(*Edge)                     // before it serves
 	listen   func(net.Listener) net.Listener // what it serves on; nil for the listener itself
+	pace     backoff.Config                  // the zero one waits for a second at most
+	files    backoff.FileOptions             // the clock and the files of what is paced
+	shared   bool                            // sessions belong to different parties
 }
 
 // loopbackPolicy is the policy of most tests: origins live on loopback.
@@ -111,13 +115,14 @@ func startEdge(t *testing.T, s edgeSetup) *testEdge {
 	}
 	up, err := NewUpstream(uo)
 	must(t, err)
-	book, err := terms.Open(filepath.Join(data, "terms"), terms.Options{Client: up, Record: RecordProbe,
-		UserAgent: func() string { return UserAgent(policy, "test") }})
+	pacing := s.pacing(data)
+	book, err := terms.Open(filepath.Join(data, "terms"), terms.Options{Client: up, Record: RecordProbe, Pacer: pacing,
+		UserAgent: func() string { return UserAgent(policy, "test") }, Tokens: func() []string { return policy.Identity.Tokens }})
 	must(t, err)
 	authority, err := certs.Open(filepath.Join(data, "ca"), certs.Options{})
 	must(t, err)
 	o := Options{ID: id, Version: "test", Evidence: store, Upstream: up, Terms: book, Certs: authority, Policy: current,
-		ConnectPorts: allPorts()}
+		ConnectPorts: allPorts(), Pacing: pacing}
 	if s.options != nil {
 		s.options(&o)
 	}
@@ -157,6 +162,23 @@ func startEdge(t *testing.T, s edgeSetup) *testEdge {
 	}
 	t.Cleanup(te.down)
 	return te
+}
+
+// pacing is the pace of an edge that keeps it below data.
+func (s *edgeSetup) pacing(data string) *Pacing {
+	if s.pace == (backoff.Config{}) {
+		s.pace.MaxWait = time.Second
+	}
+	s.files.Config = s.pace
+	store := backoff.NewFileStore(filepath.Join(data, "backoff"), s.files)
+	return &Pacing{Dispatcher: backoff.NewDispatcher(store, s.pace), Store: store, Rules: s.pace.Rules(), Shared: s.shared}
+}
+
+// hurried is for tests whose origins fail and are asked again at once: by the
+// clock of what is paced, an hour passes between two looks at it.
+func hurried() backoff.FileOptions {
+	var hours atomic.Int64
+	return backoff.FileOptions{Now: func() time.Time { return time.Now().Add(time.Duration(hours.Add(1)) * time.Hour) }}
 }
 
 func allPorts() *PortSet {

@@ -211,7 +211,7 @@ func orNil(s string) any {
 
 // Statuses, and what goes with a part of a page, pass as the origin chose them.
 func TestN9AnOriginsOwnAnswersPassUntouched(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
+	e := startEdge(t, edgeSetup{files: hurried()})
 	statuses := []int{200, 201, 206, 226, 299, 300, 301, 302, 307, 308, 400, 401, 403, 404, 407, 416, 418, 421, 429, 451, 500, 502, 503, 504, 508, 599, 777}
 	for _, w := range []way{ways[0], ways[3]} {
 		c := e.by(w)

@@ -30,6 +30,7 @@ type reply struct {
 	Reason  rulings.Reason
 	Detail  rulings.Words
 	RetryAt time.Time
+	After   time.Duration // told where RetryAt may not be
 	Whose   rulings.Whose // of the term; empty: as the reason's facts say
 	CAURL   string        // where the CA certificate is served; empty in most replies
 }
@@ -51,7 +52,7 @@ type problem struct {
 // record is on disk, or owed, before the answer goes out (E45).
 func (x *crossing) refuse(r *http.Request, ruling rulings.Ruling) *http.Response {
 	x.setRefusal(ruling)
-	return x.answer(r, reply{Reason: ruling.Reason, Detail: ruling.Told, RetryAt: ruling.RetryAt, Whose: ruling.Whose}, evidence.Refused)
+	return x.answer(r, reply{Reason: ruling.Reason, Detail: ruling.Told, RetryAt: ruling.RetryAt, After: ruling.RetryAfter, Whose: ruling.Whose}, evidence.Refused)
 }
 
 func (x *crossing) setRefusal(ruling rulings.Ruling) {
@@ -81,7 +82,7 @@ func (x *crossing) limitDrain(r *http.Request) {
 // tell completes rep and writes it into the record exactly as the agent reads it.
 func (x *crossing) tell(rep *reply) {
 	facts := rep.Reason.Facts()
-	if rep.RetryAt.IsZero() && facts.RetryAfter > 0 {
+	if rep.RetryAt.IsZero() && rep.After == 0 && facts.RetryAfter > 0 {
 		rep.RetryAt = time.Now().Add(facts.RetryAfter)
 	}
 	x.rec.Told = evidence.Told{Status: facts.Status, Reason: rep.Reason, Detail: rep.Detail, RetryAt: rep.RetryAt}
@@ -107,7 +108,10 @@ func (e *Edge) response(r *http.Request, rep reply, crossing string) *http.Respo
 		"X-Content-Type-Options": {"nosniff"},
 		"Proxy-Status":           {fmt.Sprintf("%s; error=%s; details=%q", e.via, rep.Reason.Facts().ProxyError, rep.Reason)},
 	}
-	if !rep.RetryAt.IsZero() {
+	switch {
+	case rep.After > 0:
+		h.Set("Retry-After", strconv.FormatInt(int64(rep.After/time.Second), 10))
+	case !rep.RetryAt.IsZero():
 		h.Set("Retry-After", retryAfter(rep.RetryAt))
 	}
 	if rep.Reason == rulings.CredentialsRequired {

@@ -213,7 +213,7 @@ func TestN15AWebsocketEndsWhenEitherEndCloses(t *testing.T) {
 // A refused handshake is an ordinary answer, whatever its fields say, and the
 // connection serves on.
 func TestN15ARefusedHandshakeIsAnOrdinaryAnswer(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
+	e := startEdge(t, edgeSetup{files: hurried()})
 	for _, status := range []int{200, 401, 426, 503} {
 		for _, w := range http1 {
 			s := answering(t, w.secure, fmt.Sprintf("HTTP/1.1 %d X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 4\r\n\r\nnope", status))

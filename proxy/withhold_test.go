@@ -402,7 +402,7 @@ func TestT111_TheAnswerToAnUploadIsWithheld(t *testing.T) {
 // Terms are ruled on what the agent would take for the page: other answers are
 // the source's own word and pass untouched.
 func TestT65_OtherStatusesPassUntouched(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
+	e := startEdge(t, edgeSetup{files: hurried()})
 	const fields = "Content-Usage: ai-use=n\r\nX-Robots-Tag: noai\r\nContent-Signal: ai-input=no\r\nTdm-Reservation: 1\r\n" +
 		"Link: </terms.xml>; rel=license; type=\"application/rsl+xml\"\r\nContent-Type: text/html\r\n"
 	const html = `<html><head><meta name="robots" content="noai"></head>` + canary

@@ -1,6 +1,7 @@
 package rulings
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -175,6 +176,14 @@ func (d *decision) refuse(reason Reason, retryAt time.Time, detail string, told 
 		r.Outcome = Withhold
 	}
 	return !d.req.All
+}
+
+// bar refuses for what kept the edge from asking for a term. Where that was the
+// host's pace, pacing says in its own words when to ask again.
+func (d *decision) bar(reason Reason, pace PaceTerms, detail string, told Words) (ended bool) {
+	ended = d.refuse(reason, pace.RetryAt, detail, cmp.Or(pace.Told, told))
+	d.ruling.RetryAfter = pace.RetryAfter
+	return ended
 }
 
 // need ends the work for want of terms: undecided until they are looked up.

@@ -184,7 +184,7 @@ func (d *decision) refuseUnread(l *namedLicence) bool {
 		return false
 	case t.Outcome == TermCutShort && t.Barred != "":
 		record.RefusedBy = t.Barred
-		return d.refuse(t.Barred, time.Time{}, fmt.Sprintf("licence %d (%s) was not asked for: %s", l.number, l.url, t.Cause),
+		return d.bar(t.Barred, t.Pace, fmt.Sprintf("licence %d (%s) was not asked for: %s", l.number, l.url, t.Cause),
 			Say("The edge is kept from asking for licence % of this page.", Number(l.number)))
 	case t.Outcome == TermCutShort:
 		record.RefusedBy = LicenceCutShort

@@ -44,7 +44,7 @@ func (d *decision) unreadRobots(t *RobotsTerms) {
 	case t.Barred == PrivateAddress:
 		d.ruling = RefuseAddress(o.Host)
 	case t.Barred != "":
-		d.refuse(t.Barred, time.Time{}, fmt.Sprintf("robots.txt of %s was not asked for: %s", o, t.Cause),
+		d.bar(t.Barred, t.Pace, fmt.Sprintf("robots.txt of %s was not asked for: %s", o, t.Cause),
 			Say("The edge is kept from asking for the site's robots.txt."))
 	case t.Outcome == TermUnreachable:
 		d.refuse(RobotsUnreachable, t.ExpiresAt, fmt.Sprintf("robots.txt of %s is unreachable: %s", o, t.Cause),

@@ -41,6 +41,11 @@ const (
 	LicenceToken      Reason = "licence_token"
 	LicenceReporting  Reason = "licence_reporting"
 
+	// The source's pace (specs: pacing).
+	CrawlDelay  Reason = "crawl_delay"
+	Backoff     Reason = "backoff"
+	PacingStore Reason = "pacing_store"
+
 	// The operator's policy.
 	PolicyUnavailable Reason = "policy_unavailable"
 	PrivateAddress    Reason = "private_address"
@@ -108,6 +113,10 @@ var facts = map[Reason]Facts{
 	LicenceEncrypted:  priced("A licence of this page covers encrypted content"),
 	LicenceToken:      priced("A licence of this page has to be obtained from its server"),
 	LicenceReporting:  forbidden("A licence of this page demands reports"),
+
+	CrawlDelay:  {WhoseSource, http.StatusTooManyRequests, "http_request_denied", "The site's Crawl-delay leaves no room for this request now", 0},
+	Backoff:     {WhoseSource, http.StatusTooManyRequests, "http_request_denied", "The site has asked for a pause or is failing", 0},
+	PacingStore: {WhoseEdge, http.StatusServiceUnavailable, "proxy_internal_error", "The pace of the site could not be kept", 30 * time.Second},
 
 	PolicyUnavailable: {WhoseOperator, http.StatusServiceUnavailable, "http_request_denied", "The operator's policy does not load", 30 * time.Second},
 	PrivateAddress:    {WhoseOperator, http.StatusForbidden, "destination_ip_prohibited", "The address is not public", 0},

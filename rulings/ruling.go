@@ -65,6 +65,10 @@ type Ruling struct {
 	Detail  string    // one whole sentence for the record
 	Told    Words     // the same for the agent, in our own words
 	RetryAt time.Time // when to ask again; zero when waiting does not help
+
+	// RetryAfter is told in place of RetryAt where the instant may not be (specs:
+	// pacing P33).
+	RetryAfter time.Duration
 	Term    TermRef   // the term that decided, where one did
 	Purpose Purpose   // that is refused; empty when the refusal concerns every purpose
 

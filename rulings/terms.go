@@ -105,8 +105,19 @@ type RobotsTerms struct {
 	// reason and not as unreachable (T17).
 	Barred Reason
 
+	// Pace is what to tell where Barred is a reason of pacing.
+	Pace PaceTerms
+
 	// Exempt is set for requests that robots access never rules (T11).
 	Exempt bool
+}
+
+// PaceTerms is what pacing tells of a request that it did not let go: only that
+// says when to ask again (specs: pacing P24, P30).
+type PaceTerms struct {
+	RetryAt    time.Time     // zero: may not be told
+	RetryAfter time.Duration // told in any case
+	Told       Words
 }
 
 // A Cause says why a licence is unread (T70).
@@ -144,9 +155,10 @@ type LicenceTerms struct {
 	Term              // Outcome is read, missing, unread or cut_short
 	Licence  *Licence // the document; nil unless Outcome is read
 	Unread   Cause    // why Outcome is unread
-	Barred   Reason   // pacing's or policy's reason where that kept the edge from asking (T17, T69)
-	Replaced bool     // its URL is a recorded one in which values stand replaced (E23)
-	OverHTTP bool     // it came over http for a page over https: gap licence_over_http
+	Pace     PaceTerms
+	Barred   Reason // pacing's or policy's reason where that kept the edge from asking (T17, T69)
+	Replaced bool   // its URL is a recorded one in which values stand replaced (E23)
+	OverHTTP bool   // it came over http for a page over https: gap licence_over_http
 }
 
 // TDMTerms is an origin's tdmrep.json. It never refuses by being unavailable (T96).

@@ -99,13 +99,14 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 			up.Reserve(addr)
 		}
 	}
+	pacing := newPacing(cfg, nil)
 	book, err := terms.Open(termsDir(cfg.data), terms.Options{
-		Client: up, UserAgent: func() string { return proxy.UserAgent(cfg.policy, version()) },
+		Client: up, Pacer: pacing, UserAgent: func() string { return proxy.UserAgent(cfg.policy, version()) },
 	})
 	if err != nil {
 		return explainer{}, nil, err
 	}
-	return explainer{book, policy, cfg.connectPorts, up.LeadsBack}, func(ctx context.Context) error {
+	return explainer{book, policy, pacing, cfg.connectPorts, up.LeadsBack}, func(ctx context.Context) error {
 		up.Close()
 		return book.Close(ctx)
 	}, nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/proxy"
 	"github.com/wayleave/wayleave/rulings"
 )
@@ -19,8 +20,9 @@ const (
 // A config is what holds after defaults, file, environment and flags. It never
 // changes after load; a reload makes a new one.
 type config struct {
-	file    string              // the file it was read from; empty for none
-	written map[string][]string // what was written for each key, for telling what a reload would change
+	file      string              // the file it was read from; empty for none
+	written   map[string][]string // what was written for each key, for telling what a reload would change
+	writtenAt map[string]position // where that was
 
 	listen       string // host:port
 	adminListen  string // host:port
@@ -33,6 +35,9 @@ type config struct {
 	upstreamProxy secretURL
 	headTimeout   time.Duration
 	shutdownGrace time.Duration
+
+	shared bool // tenancy: shared
+	pacing backoff.Config
 
 	segmentBytes int64
 	sessionIdle  time.Duration
@@ -72,6 +77,8 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { return setPath(&c.data, v[0]) }},
 	{"auth", formText, "open", "open: any session name is taken (loopback listeners only); token: issued credentials are needed",
 		func(c *config, v []string) error { return setAuth(&c.auth, v[0]) }},
+	{"tenancy", formText, "single", "single: refusals tell all that is known of a host's pace; shared: sessions belong to different parties and learn nothing of each other (needs auth: token)",
+		func(c *config, v []string) error { return setTenancy(&c.shared, v[0]) }},
 	{"connect_ports", formPorts, "443,80,8443,8080", `ports that CONNECT may ask for; ports and ranges such as "9000-9999"`,
 		func(c *config, v []string) error { return setPorts(&c.connectPorts, v) }},
 	{"upstream.ca_file", formPath, "", "a PEM file of roots trusted beside the system's",
@@ -82,6 +89,14 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { return setDuration(&c.headTimeout, v[0], time.Millisecond) }},
 	{"shutdown_grace", formDuration, "30s", "how long exchanges may go on after SIGTERM",
 		func(c *config, v []string) error { return setDuration(&c.shutdownGrace, v[0], 0) }},
+	{"pacing.max_wait", formDuration, "20s", "how long a crossing may wait in all for its hosts' pace",
+		func(c *config, v []string) error { return setDuration(&c.pacing.MaxWait, v[0], time.Millisecond) }},
+	{"pacing.max_delay", formDuration, "60s", "the longest Crawl-delay that is kept as written",
+		func(c *config, v []string) error { return setDuration(&c.pacing.MaxDelay, v[0], time.Millisecond) }},
+	{"pacing.max_waiters", formCount, "1000", "how many requests may wait for one host",
+		func(c *config, v []string) error { return setCount(&c.pacing.MaxWaiters, v[0]) }},
+	{"pacing.lock_wait", formDuration, "2s", "how long the lock of a host's state may be waited for",
+		func(c *config, v []string) error { return setDuration(&c.pacing.LockWait, v[0], time.Millisecond) }},
 	{"evidence.segment_bytes", formSize, "64MiB", "a log goes on in a new segment when the one in use has this size",
 		func(c *config, v []string) error { return setSize(&c.segmentBytes, v[0], 1<<10) }},
 	{"evidence.session_idle", formDuration, "30m", "a session's log is closed after so long without a crossing",

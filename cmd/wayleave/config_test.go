@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -37,9 +38,35 @@ func TestConfigFaults(t *testing.T) {
 			"admin:\n  listen: 127.0.0.1:1\n  port: 3\n",
 			[]string{"c.yaml:3: admin.port: unknown key"},
 		},
-		"A20 keys of pacing and tenancy are unknown so far": {
-			"tenancy: shared\npacing:\n  store: file\n",
-			[]string{"c.yaml:1: tenancy: unknown key", "c.yaml:2: pacing: unknown key"},
+		"P33 shared tenancy needs tokens: both lines": {
+			"auth: open\npacing: {max_wait: 5s}\ntenancy: shared\n",
+			[]string{"c.yaml:3: tenancy: shared needs auth: token, but auth is open (c.yaml:1)"},
+		},
+		"P33 shared tenancy needs tokens: auth is left out": {
+			"tenancy: shared\n",
+			[]string{"c.yaml:1: tenancy: shared needs auth: token, but auth is open (default)"},
+		},
+		"P33 shared tenancy and an auth that is none": {
+			"tenancy: shared\nauth: tokens\n",
+			[]string{`c.yaml:2: auth: "tokens" is none of open, token`},
+		},
+		"P28 a number that is quoted": {
+			"pacing: {max_waiters: \"5\"}\n",
+			[]string{"c.yaml:1: pacing.max_waiters: wants a whole number, such as 100, not text"},
+		},
+		"P33 a tenancy that is none": {
+			"tenancy: several\n",
+			[]string{`c.yaml:1: tenancy: "several" is none of single, shared`},
+		},
+		"P28 pacing without sense": {
+			"pacing:\n  max_wait: 20\n  max_delay: 0s\n  max_waiters: 0\n  lock_wait: -2s\n  max_age: 5s\n",
+			[]string{
+				"c.yaml:2: pacing.max_wait: wants a duration with its unit",
+				"c.yaml:3: pacing.max_delay: 0s is too short",
+				`c.yaml:4: pacing.max_waiters: "0" is no number of 1 or more`,
+				"c.yaml:5: pacing.lock_wait: -2s is too short",
+				"c.yaml:6: pacing.max_age: unknown key",
+			},
 		},
 		"A20 a dotted key is told to nest": {
 			"admin.listen: 127.0.0.1:1\n",
@@ -247,6 +274,8 @@ auth: token
 connect_ports: [443, "9000-9999"]
 upstream: {ca_file: roots.pem, proxy: "http://u:p@proxy.example:8080", head_timeout: 1m}
 shutdown_grace: 0s
+tenancy: shared
+pacing: {max_wait: 5s, max_delay: 2m, max_waiters: 7, lock_wait: 100ms}
 evidence: {segment_bytes: 1MiB, session_idle: 1h, append_wait: 500ms, secret_names: [voucher], secret_paths: ["hooks.example/*"]}
 policy:
   allow_private: [127.0.0.0/8]
@@ -280,6 +309,8 @@ policy:
 		t.Error("connect_ports")
 	case c.upstreamProxy.url.Host != "proxy.example:8080", c.headTimeout != time.Minute, c.shutdownGrace != 0:
 		t.Errorf("upstream: %+v", c)
+	case !c.shared, c.pacing != backoff.Config{MaxWait: 5 * time.Second, MaxDelay: 2 * time.Minute, MaxWaiters: 7, LockWait: 100 * time.Millisecond}:
+		t.Errorf("pacing: %+v", c)
 	case c.segmentBytes != 1<<20, c.sessionIdle != time.Hour, c.appendWait != 500*time.Millisecond, len(c.secretNames) != 1, len(c.secretPaths) != 1:
 		t.Errorf("evidence: %+v", c)
 	}
@@ -331,6 +362,9 @@ func TestA20DefaultsLoadAndAreTheStatedOnes(t *testing.T) {
 	if c.listen != "127.0.0.1:3128" || c.adminListen != "127.0.0.1:3129" || c.auth != authOpen || c.openMetrics {
 		t.Errorf("defaults: %+v", c)
 	}
+	if got, want := c.pacing, (backoff.Config{}).WithDefaults(); c.shared || got.MaxWait != want.MaxWait || got.MaxDelay != want.MaxDelay || got.MaxWaiters != want.MaxWaiters || got.LockWait != want.LockWait || c.headTimeout != want.HeadTimeout {
+		t.Errorf("P28: pacing %+v, want %+v", got, want)
+	}
 	if c.data != "/state/wayleave" {
 		t.Errorf("data %s", c.data)
 	}
@@ -354,6 +388,16 @@ func TestA20AMissingFileIsAFault(t *testing.T) {
 	s := source{file: filepath.Join(t.TempDir(), "none.yaml"), getenv: func(string) string { return "" }, read: os.ReadFile}
 	_, err := s.load()
 	checkFaults(t, err, []string{s.file + ": cannot be read: no such file or directory"})
+}
+
+func TestP33TheTwoPlacesOfAFaultMayBeDifferentOnes(t *testing.T) {
+	_, err := loadText("tenancy: shared\n", map[string]string{"WAYLEAVE_AUTH": "open"}, nil)
+	checkFaults(t, err, []string{"c.yaml:1: tenancy: shared needs auth: token, but auth is open (WAYLEAVE_AUTH)"})
+	_, err = loadText("auth: open\n", map[string]string{"WAYLEAVE_TENANCY": "shared"}, nil)
+	checkFaults(t, err, []string{"WAYLEAVE_TENANCY: tenancy: shared needs auth: token, but auth is open (c.yaml:1)"})
+	if c, err := loadText("tenancy: shared\n", map[string]string{"WAYLEAVE_AUTH": "token", "WAYLEAVE_PACING_MAX_WAITERS": "12"}, nil); err != nil || !c.shared || c.pacing.MaxWaiters != 12 {
+		t.Errorf("%+v, error %v", c, err)
+	}
 }
 
 func TestHelpListsEveryKey(t *testing.T) {

@@ -12,6 +12,7 @@ var wants = map[form]string{
 	formText:      "wants text",
 	formPath:      "wants a path as text",
 	formBool:      "wants true or false",
+	formCount:     "wants a whole number, such as 100",
 	formDuration:  "wants a duration with its unit, such as 30s",
 	formSize:      "wants a size with its unit, such as 64MiB",
 	formList:      "wants a list of text, such as [a, b]",
@@ -32,8 +33,11 @@ func (k *configKey) wants() string {
 // scalar reads a value that is not written as a list.
 func (r *fileReader) scalar(key *configKey, v *yaml.Node, line int) (item, bool) {
 	tag := "!!str"
-	if key.form == formBool {
+	switch key.form {
+	case formBool:
 		tag = "!!bool"
+	case formCount:
+		tag = "!!int"
 	}
 	if key.list() && key.form != formOneOrMany || v.Kind != yaml.ScalarNode || v.ShortTag() != tag {
 		r.fault(line, key.name, "%s, not %s", key.wants(), describe(v))

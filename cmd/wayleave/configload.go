@@ -32,6 +32,7 @@ func (s source) load() (*config, error) {
 		all = append(all, found...)
 		all = append(all, c.apply(settings)...)
 	}
+	all = append(all, c.checkTenancy()...)
 	all = append(all, c.checkPolicy()...)
 	all.sort()
 	policy, rest := all.split()
@@ -45,7 +46,7 @@ func (s source) load() (*config, error) {
 }
 
 func newConfig(file string) *config {
-	return &config{file: file, written: map[string][]string{}, policyAt: map[string]position{}}
+	return &config{file: file, written: map[string][]string{}, writtenAt: map[string]position{}, policyAt: map[string]position{}}
 }
 
 func (s source) fileSettings() ([]setting, faults) {
@@ -173,7 +174,7 @@ func each(err error) []error {
 // remember keeps what was written for a key, and of a policy key where each item
 // and each value in it stands, in place of what an earlier layer had.
 func (c *config) remember(s setting, values []string) {
-	c.written[s.key.name] = values
+	c.written[s.key.name], c.writtenAt[s.key.name] = values, s.at
 	if !inPolicy(s.key.name) {
 		return
 	}
@@ -191,6 +192,16 @@ func (c *config) remember(s setting, values []string) {
 			c.policyAt[path+within] = at
 		}
 	}
+}
+
+// checkTenancy refuses parties that cannot be told apart (P33): where any user
+// name is taken, each could learn what is kept for another by taking its name.
+func (c *config) checkTenancy() faults {
+	written := c.written["auth"]
+	if !c.shared || c.auth == authToken || len(written) != 1 || written[0] != string(c.auth) { // the last is a fault of its own
+		return nil
+	}
+	return faults{{c.writtenAt["tenancy"], "tenancy", fmt.Sprintf("shared needs auth: token, but auth is %s (%s)", c.auth, c.writtenAt["auth"])}}
 }
 
 // checkPolicy makes the effective policy. What is judged is the section as all

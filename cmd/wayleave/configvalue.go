@@ -23,6 +23,7 @@ const (
 	formText      form = iota // one string
 	formPath                  // one string; relative to the file that names it
 	formBool                  // true or false
+	formCount                 // a whole number
 	formDuration              // one string with its unit
 	formSize                  // one string with its unit
 	formList                  // a list of strings
@@ -137,6 +138,24 @@ func setAuth(dst *authMode, v string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is none of open, token", v)
+}
+
+func setTenancy(dst *bool, v string) error {
+	switch v {
+	case "single", "shared":
+		*dst = v == "shared"
+		return nil
+	}
+	return fmt.Errorf("%q is none of single, shared", v)
+}
+
+func setCount(dst *int, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is no number of 1 or more", v)
+	}
+	*dst = n
+	return nil
 }
 
 func setPorts(dst **proxy.PortSet, values []string) error {

@@ -33,6 +33,7 @@ func (e *edge) desk() (*http.Server, error) {
 	}
 	o := admin.Options{
 		Token: token, Index: e.index, Status: e.status, Ready: e.ready, Explain: e.explain, Object: e.book.Object,
+		Hosts: e.hosts, Host: e.host, Refresh: e.refresh,
 		CA: e.authority.PEM(), Gatherer: e.metrics, OpenMetrics: e.cfg.openMetrics, Via: proxy.Pseudonym(e.id), Logger: e.log,
 	}
 	if host, _, err := net.SplitHostPort(e.cfg.adminListen); err == nil && host != "" {

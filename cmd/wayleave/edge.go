@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/certs"
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/internal/durable"
@@ -45,6 +46,7 @@ type edge struct {
 	index       *evidence.Index
 	upstream    *proxy.Upstream
 	book        *terms.Book
+	pacing      *proxy.Pacing
 	credentials *proxy.Credentials
 	carrier     *proxy.Edge
 	at          ready
@@ -62,6 +64,7 @@ type edge struct {
 // Files and folders of a data directory (DESIGN: what is on disk).
 func caDir(data string) string           { return filepath.Join(data, "ca") }
 func termsDir(data string) string        { return filepath.Join(data, "terms") }
+func backoffDir(data string) string      { return filepath.Join(data, "backoff") }
 func tokenFile(data string) string       { return filepath.Join(data, "admin.token") }
 func credentialsFile(data string) string { return filepath.Join(data, "credentials.json") }
 
@@ -161,8 +164,9 @@ func (e *edge) openTerms() (err error) {
 		return err
 	}
 	e.onClose(func(context.Context) error { e.upstream.Close(); return nil })
+	e.pacing = newPacing(e.cfg, e.metrics)
 	e.book, err = terms.Open(termsDir(e.cfg.data), terms.Options{
-		Client: e.upstream, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
+		Client: e.upstream, Pacer: e.pacing.Metered(e.metrics), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
 		UserAgent: func() string { return proxy.UserAgent(e.policy.Load(), version()) },
 	})
 	if err != nil {
@@ -170,6 +174,23 @@ func (e *edge) openTerms() (err error) {
 	}
 	e.onClose(e.book.Close)
 	return nil
+}
+
+// newPacing returns the pace of the hosts that cfg's data directory knows, with
+// the faults of its store counted in reg unless that is nil.
+func newPacing(cfg *config, reg prometheus.Registerer) *proxy.Pacing {
+	pace := cfg.pacing
+	pace.HeadTimeout = cfg.headTimeout
+	store := newCountedStore(backoff.NewFileStore(backoffDir(cfg.data), backoff.FileOptions{Config: pace}), reg)
+	return &proxy.Pacing{Dispatcher: backoff.NewDispatcher(store, pace), Store: store, Rules: pace.Rules(), Shared: cfg.shared}
+}
+
+// tokens are the product tokens that probes are paced for.
+func (e *edge) tokens() []string {
+	if p := e.policy.Load(); p != nil {
+		return p.Identity.Tokens
+	}
+	return rulings.DefaultPolicy().Identity.Tokens
 }
 
 func (e *edge) openCredentials() (err error) {
@@ -230,7 +251,7 @@ func (e *edge) serveDesk() error {
 
 func (e *edge) serveProxy() (err error) {
 	e.carrier, err = proxy.New(proxy.Options{
-		ID: e.id, Version: version(), Evidence: e.store, Upstream: e.upstream, Terms: e.book, Certs: e.authority,
+		ID: e.id, Version: version(), Evidence: e.store, Upstream: e.upstream, Terms: e.book, Pacing: e.pacing, Certs: e.authority,
 		Policy: e.policy.Load, Credentials: e.credentials, ConnectPorts: e.cfg.connectPorts,
 		CAURL: "http://" + reachable(e.at.Admin) + "/ca.pem", Logger: e.log, Metrics: e.metrics,
 	})

@@ -20,12 +20,17 @@ import (
 type explainer struct {
 	book   *terms.Book
 	policy func() *rulings.Policy
+	pacing *proxy.Pacing
 	ports  *proxy.PortSet
 	loop   func(hostkey.Origin) bool // reports an address of the edge's own
 }
 
 func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
-	return explainer{e.book, e.policy.Load, e.cfg.connectPorts, e.upstream.LeadsBack}.explain(ctx, r)
+	return e.explainer().explain(ctx, r)
+}
+
+func (e *edge) explainer() explainer {
+	return explainer{e.book, e.policy.Load, e.pacing, e.cfg.connectPorts, e.upstream.LeadsBack}
 }
 
 // explainGet is the question about a plain GET of url, fetching what terms it needs.
@@ -33,8 +38,8 @@ func explainGet(url string) admin.ExplainRequest {
 	return admin.ExplainRequest{URL: url, Method: "GET", Fetch: true}
 }
 
-// explain rules r.URL now. It never errs: a URL that cannot be understood is
-// refused as the edge would refuse it.
+// explain rules r.URL now and forecasts its pace. It errs only when ctx ends: a
+// URL that cannot be understood is refused as the edge would refuse it.
 func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
 	policy := x.policy()
 	var purposes []rulings.Purpose
@@ -61,14 +66,25 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 		User: r.Session, Spending: payment.Spending(r.Headers), Purposes: purposes,
 	}
 	var known rulings.Terms
+	var ruling rulings.Ruling
+	var missing []rulings.Need
 	if r.Fetch {
-		return explanation(purposes, x.book.Rule(ctx, req, &known, policy), known), nil
+		ruling = x.book.Rule(ctx, req, &known, policy)
+	} else {
+		ruling, missing = x.book.RuleHeld(req, &known, policy)
 	}
-	ruling, missing := x.book.RuleHeld(req, &known, policy)
+	paced, err := x.paceRuled(ctx, req, known, &ruling, len(missing) > 0)
+	if err != nil {
+		return admin.Explanation{}, err
+	}
+	answer := admin.Explanation{}
 	if len(missing) > 0 {
-		return unheld(purposes, origin, known, missing), nil
+		answer = unheld(purposes, origin, known, missing)
+	} else {
+		answer = explanation(purposes, ruling, known)
 	}
-	return explanation(purposes, ruling, known), nil
+	answer.Pacing = paced
+	return answer, nil
 }
 
 // refusal is what the edge refuses before anything is looked up.

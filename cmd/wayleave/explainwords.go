@@ -75,6 +75,10 @@ func wouldChange(r rulings.Ruling) string {
 		return "policy.spend would have to let this agent spend at this host, or the request would have to be without the field."
 	case rulings.PrivateAddress:
 		return "policy.allow_private would have to list the host or its prefix."
+	case rulings.CrawlDelay, rulings.Backoff:
+		return "Asking again later: the host sets its pace, and nothing lifts it; pacing.max_wait says how long a request may wait for it."
+	case rulings.PacingStore:
+		return "The pacing state would have to be usable again."
 	}
 	return ""
 }
@@ -97,6 +101,15 @@ func demanded(r rulings.Ruling) string {
 func unheld(purposes []rulings.Purpose, o hostkey.Origin, known rulings.Terms, missing []rulings.Need) admin.Explanation {
 	e := admin.Explanation{Purposes: purposeNames(purposes), Terms: termsOf(known, rulings.TermRef{})}
 	var names []string
+	for _, t := range unheldTerms(o, missing) {
+		e.Terms, names = append(e.Terms, t), append(names, t.URL)
+	}
+	e.Detail = "not held, and to be asked for first: " + strings.Join(names, ", ")
+	return e
+}
+
+// unheldTerms lists what would have to be asked for.
+func unheldTerms(o hostkey.Origin, missing []rulings.Need) (list []admin.Term) {
 	for _, n := range missing {
 		t := admin.Term{Kind: n.Kind, Mechanism: n.Mechanism, URL: n.URL}
 		switch n.Kind {
@@ -105,10 +118,9 @@ func unheld(purposes []rulings.Purpose, o hostkey.Origin, known rulings.Terms, m
 		case rulings.TermTDM:
 			t.URL = o.String() + rulings.TDMPath
 		}
-		e.Terms, names = append(e.Terms, t), append(names, t.URL)
+		list = append(list, t)
 	}
-	e.Detail = "not held, and to be asked for first: " + strings.Join(names, ", ")
-	return e
+	return list
 }
 
 // termsOf lists what was ruled on, in order; decided points into the term that
@@ -178,6 +190,7 @@ func inWords(e admin.Explanation) string {
 		}
 	}
 	b.unknown(e.Gaps)
+	b.paced(e.Pacing)
 	if e.Change != "" {
 		b.line("what would change it: %s", e.Change)
 	}

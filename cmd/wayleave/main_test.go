@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		"site":     siteMain,
 		"sites":    sitesMain,
 		"fetch":    fetchMain,
+		"gaps":     gapsMain,
 		"die":      dieMain,
 	})
 }
@@ -61,6 +62,8 @@ func scriptParams(dir string) testscript.Params {
 			"get":      getWith("fetch", "-i"),
 			"told":     checkTold,
 			"logged":   checkLogged,
+			"paced":    checkPaced,
+			"turns":    checkTurns,
 			"asked":    checkAsked,
 			"expand":   expandFiles,
 			"limit":    limitDescriptors,

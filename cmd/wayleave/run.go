@@ -31,7 +31,8 @@ func (c *cli) runCommand() *cobra.Command {
 		Long: `Runs COMMAND with the environment of 'wayleave env' and exits as it did (128+n
 when signal n ended it). It uses the edge that is running on the data directory,
 with that edge's own configuration, or starts one of its own on free ports for as
-long as COMMAND runs. At the end one line on stderr sums up what happened.
+long as COMMAND runs. On a terminal a line on stderr says which hosts requests
+wait for, and until when. At the end one line there sums up what happened.
 
 With --batch NAME the edge is always the run's own. It writes one log, which is
 closed, read back and summed up when COMMAND has ended, and then published as
@@ -79,7 +80,9 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 	}
 	signals := relaySignals(runSignals...)
 	defer signals.stop()
+	end := c.showWaits(access.waits)
 	code, err := c.runChild(args, access.env, signals)
+	end()
 	owed := access.close(signals)
 	if err != nil {
 		return err
@@ -100,6 +103,7 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 // An edgeAccess is an edge that a run goes through.
 type edgeAccess struct {
 	env   clientEnv
+	waits waitsFunc
 	close func(relay) error // ends the edge when it is the run's own; what it still owes is the error
 }
 
@@ -132,7 +136,7 @@ func (c *cli) ownEdge(ctx context.Context, cfg *config, e *edge, session string)
 		kind = "run"
 	}
 	fmt.Fprintf(c.stderr, "wayleave: edge on %s, execution %s, %s %s\n", e.at.Proxy, e.execution(), kind, session)
-	return edgeAccess{clientEnv{proxyURL(e.at.Proxy, session, token), e.authority.BundleFile(), e.authority.P12File()},
+	return edgeAccess{clientEnv{proxyURL(e.at.Proxy, session, token), e.authority.BundleFile(), e.authority.P12File()}, e.waitingHosts,
 		func(signals relay) error { return e.stop(ctx, signals) }}, nil
 }
 
@@ -149,7 +153,7 @@ func (c *cli) useEdge(ctx context.Context, cfg *config, found ready, session str
 	address := reachable(found.Proxy)
 	fmt.Fprintf(c.stderr, "wayleave: running edge on %s, with its own configuration, session %s\n", address, session)
 	env := clientEnv{proxyURL(address, session, token), ca.BundleFile(), ca.P12File()}
-	return edgeAccess{env, func(relay) error {
+	return edgeAccess{env, waitingAt(found), func(relay) error {
 		if err := stillRuns(cfg.data, found); err != nil {
 			return err
 		}

@@ -68,7 +68,9 @@ func (c *cli) runBatch(ctx context.Context, cfg *config, o runOptions, args []st
 	}
 	signals := relaySignals(runSignals...)
 	defer signals.stop()
+	end := c.showWaits(access.waits)
 	code, err := c.runChild(args, access.env, signals)
+	end()
 	owed := access.close(signals)
 	if err != nil {
 		return errors.Join(err, e.run.Discard()) // nothing ran, so there is no run

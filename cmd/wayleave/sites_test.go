@@ -33,9 +33,10 @@ import (
 // "endless" sends the file again and again until then.
 //
 // Written are FOLDER/ca.pem, FOLDER/wayleave.yaml, under which an edge reaches
-// the sites, FOLDER/asked/NAME with a line for each request as it came, and, when
-// all of it is there, FOLDER/sites.env with NAME=https://..., NAME_http=http://...
-// NAME_host and PORTS.
+// the sites, FOLDER/asked/NAME with a line for each request as it came,
+// FOLDER/arrived/NAME with the same behind the nanoseconds since the start, and,
+// when all of it is there, FOLDER/sites.env with NAME=https://...,
+// NAME_http=http://... NAME_host and PORTS.
 func sitesMain() {
 	if err := runSites(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "sites:", err)
@@ -48,12 +49,14 @@ func runSites(dir string) error {
 	if err != nil || len(folders) == 0 {
 		return fmt.Errorf("no sites in %s: %w", dir, err)
 	}
-	w := &web{dir: dir}
+	w := &web{dir: dir, began: time.Now()}
 	if w.ca, err = newDemoCA(time.Now()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir+"/asked", 0o755); err != nil {
-		return err
+	for _, notes := range []string{"/asked", "/arrived"} {
+		if err := os.MkdirAll(dir+notes, 0o755); err != nil {
+			return err
+		}
 	}
 	for i, folder := range folders {
 		if err := w.start(filepath.Base(folder), byte(i+1)); err != nil {
@@ -77,6 +80,7 @@ func runSites(dir string) error {
 type web struct {
 	dir     string
 	ca      *demoCA
+	began   time.Time
 	env     strings.Builder // lines of sites.env
 	ports   []string
 	servers []*http.Server
@@ -88,7 +92,11 @@ func (w *web) start(name string, n byte) error {
 	if err != nil {
 		return err
 	}
-	s := &folderSite{dir: w.dir + "/sites/" + name, asked: asked}
+	arrived, err := os.Create(w.dir + "/arrived/" + name)
+	if err != nil {
+		return err
+	}
+	s := &folderSite{dir: w.dir + "/sites/" + name, began: w.began, asked: asked, arrived: arrived}
 	secure, err := sitesListen(n)
 	if err != nil {
 		return err
@@ -137,15 +145,17 @@ func (w *web) write() error {
 
 // A folderSite is one site of a web.
 type folderSite struct {
-	dir string
+	dir   string
+	began time.Time
 
-	mu    sync.Mutex // orders the lines of asked
-	asked *os.File
+	mu             sync.Mutex // orders the lines of both
+	asked, arrived *os.File
 }
 
 func (s *folderSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	fmt.Fprintln(s.asked, r.Method, r.RequestURI)
+	fmt.Fprintln(s.arrived, time.Since(s.began).Nanoseconds(), r.Method, r.RequestURI)
 	s.mu.Unlock()
 	file := s.file(r.URL.Path)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

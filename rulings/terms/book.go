@@ -30,6 +30,14 @@ type Options struct {
 	// cancelled with it. Nil records nothing.
 	Record func(ctx context.Context, p Probe)
 
+	// Pacer lets each request of a probe go when its host may be asked. Nil lets
+	// them all go at once.
+	Pacer Pacer
+
+	// Tokens returns the product tokens whose Crawl-delay binds probes. Nil means
+	// "wayleave".
+	Tokens func() []string
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 
@@ -45,6 +53,8 @@ type Book struct {
 	dir       string
 	client    Client
 	userAgent func() string
+	pacer     Pacer
+	tokens    func() []string
 	record    func(context.Context, Probe)
 	now       func() time.Time
 	log       *slog.Logger
@@ -71,7 +81,7 @@ func Open(dir string, o Options) (*Book, error) {
 			return nil, fmt.Errorf("opening the book of terms: %w", err)
 		}
 	}
-	b := &Book{dir: dir, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger}
+	b := &Book{dir: dir, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, pacer: o.Pacer, tokens: o.Tokens}
 	b.robots = b.newShelf(robotsKind, robotsEntries, robotsOctets)
 	b.licences = b.newShelf(licenceKind, licenceEntries, licenceOctets)
 	b.tdm = b.newShelf(tdmKind, tdmEntries, tdmOctets)
@@ -91,6 +101,12 @@ func (b *Book) fillIn() {
 	}
 	if b.userAgent == nil {
 		b.userAgent = func() string { return "wayleave" }
+	}
+	if b.pacer == nil {
+		b.pacer = noPacer{}
+	}
+	if b.tokens == nil {
+		b.tokens = func() []string { return []string{"wayleave"} }
 	}
 	if b.record == nil {
 		b.record = func(context.Context, Probe) {}

@@ -28,13 +28,21 @@ type answer struct {
 	cacheControl []string // field lines
 	failure      Failure  // zero when the last response stands for itself
 	barred       rulings.Reason
+	pace         rulings.PaceTerms
 	until        time.Time // of the robots.txt that refuses a redirect
 
 	body      []byte // of a 2xx, content coding undone, cut at the last whole line within the bound
 	truncated bool   // the body was longer than the bound
 	size      int64  // of the whole body; 0 when it was cut and its size is not known
+	whole     bool   // the last answer was read to its end, as far as anything is wanted of it
 
 	asked, ended time.Time
+
+	// What pacing is to know of the probe's requests, and what it said of the last.
+	kind   rulings.TermKind
+	behind int
+	page   string
+	pass   Pass
 }
 
 // finalURL is the URL of the last request; empty when it is the first.
@@ -52,15 +60,16 @@ type verdict struct {
 	cause   string         // in our own words; empty for an answer that was read
 	failure FailureKind    // of a probe that was cut short: why
 	barred  rulings.Reason // and the reason of its own that this has (T17)
-	body    bool           // the body was read: it is what is ruled on, and kept
-	doc     document       // what it was read as
+	pace    rulings.PaceTerms
+	body    bool     // the body was read: it is what is ruled on, and kept
+	doc     document // what it was read as
 }
 
 // notAsked is the verdict on a probe that the edge could not send. It is false
 // for one that was sent, whatever then happened.
 func (a *answer) notAsked() (verdict, bool) {
 	if kind := a.failure.Kind; kind.edge() || kind == FailureProhibited {
-		return verdict{outcome: rulings.TermCutShort, cause: a.cause(), failure: kind, barred: a.barred}, true
+		return verdict{outcome: rulings.TermCutShort, cause: a.cause(), failure: kind, barred: a.barred, pace: a.pace}, true
 	}
 	return verdict{}, false
 }

@@ -69,9 +69,10 @@ type FetchError struct {
 	Kind FailureKind
 	Err  error // the cause, for the record; nil is fine
 
-	// Barred is the reason for which the address guard or the operator's policy
-	// stopped the request; empty when neither did.
+	// Barred is the reason for which the address guard, the operator's policy or
+	// the host's pace stopped the request; empty when none did.
 	Barred rulings.Reason
+	Pace   rulings.PaceTerms // what pacing tells, where it was that
 }
 
 func (e *FetchError) Error() string {

@@ -26,6 +26,7 @@ type found struct {
 	redirects []string       // where the probe was led to, hop by hop
 	failure   FailureKind    // of a look-up that was cut short: why
 	barred    rulings.Reason // and the reason of its own that this has, where nothing rules (T17)
+	pace      rulings.PaceTerms
 }
 
 // noRules is the file of every robots.txt that states nothing (T15).
@@ -101,6 +102,6 @@ func (kd *kind) cutShort(k *known, url string, v verdict) found {
 	}
 	return found{
 		Term:    rulings.Term{Kind: kd.name, URL: url, Outcome: rulings.TermCutShort, Cause: v.cause, Cache: rulings.CacheFetched},
-		failure: v.failure, barred: v.barred,
+		failure: v.failure, barred: v.barred, pace: v.pace,
 	}
 }

@@ -46,13 +46,13 @@ const (
 // unread, and a robots.txt that the edge could not ask for cuts it short (T69).
 // Policy says which hosts are services, and have none.
 func (b *Book) Licence(ctx context.Context, need rulings.Need, page hostkey.Origin, tokens []string, policy *rulings.Policy) rulings.LicenceTerms {
-	return b.licence(ctx, need, &passage{book: b, page: page, tokens: tokens, policy: policy}, false)
+	return b.licence(ctx, need, &passage{book: b, page: page, tokens: tokens, policy: policy}, errand{})
 }
 
 // RefreshLicence is Licence, but asks for the document before its time. When
 // that fails, a live answer stays (T123).
 func (b *Book) RefreshLicence(ctx context.Context, need rulings.Need, page hostkey.Origin, tokens []string, policy *rulings.Policy) rulings.LicenceTerms {
-	return b.licence(ctx, need, &passage{book: b, page: page, tokens: tokens, policy: policy}, true)
+	return b.licence(ctx, need, &passage{book: b, page: page, tokens: tokens, policy: policy}, errand{again: true})
 }
 
 // HeldLicence is Licence, but asks nobody; the second result is false when that
@@ -62,7 +62,8 @@ func (b *Book) HeldLicence(need rulings.Need, page hostkey.Origin, tokens []stri
 	return b.heldLicence(need, &passage{book: b, page: page, tokens: tokens, policy: policy, held: true})
 }
 
-func (b *Book) licence(ctx context.Context, need rulings.Need, pass *passage, again bool) rulings.LicenceTerms {
+func (b *Book) licence(ctx context.Context, need rulings.Need, pass *passage, how errand) rulings.LicenceTerms {
+	how.pass = pass
 	p, ok := licencePlace(need.URL)
 	if !ok {
 		return unaskable().licenceTerms(need, pass.page)
@@ -72,11 +73,12 @@ func (b *Book) licence(ctx context.Context, need rulings.Need, pass *passage, ag
 		g.shut(&f, 0)
 		return f.licenceTerms(need, pass.page)
 	}
-	f = b.licences.get(ctx, p, errand{again: again, pass: pass})
+	f = b.licences.get(ctx, p, how)
 	if pass.rule(ctx, &f) == wayOpen && f.byRobots() {
 		// What another page or an older robots.txt was refused is open to this
 		// page, and nobody has asked for it yet.
-		f = b.licences.get(ctx, p, errand{again: true, pass: pass})
+		how.again = true
+		f = b.licences.get(ctx, p, how)
 		pass.rule(ctx, &f)
 	}
 	return f.licenceTerms(need, pass.page)
@@ -136,7 +138,7 @@ func unaskable() *found {
 // licenceTerms makes the terms of f for a page on the origin page that named it by
 // need. Their URL is as the page names it, so that a decision finds it again.
 func (f *found) licenceTerms(need rulings.Need, page hostkey.Origin) rulings.LicenceTerms {
-	t := rulings.LicenceTerms{Term: f.Term, Licence: f.licence, Barred: f.barred}
+	t := rulings.LicenceTerms{Term: f.Term, Licence: f.licence, Barred: f.barred, Pace: f.pace}
 	t.URL, t.Mechanism = need.URL, need.Mechanism
 	if t.Outcome == rulings.TermUnread {
 		t.Unread = causeOf(t.Cause)

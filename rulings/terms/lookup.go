@@ -99,7 +99,7 @@ func (s *shelf) lookUp(ctx context.Context, e *entry, how errand) found {
 	if now := b.now(); !how.again && k.live(now) {
 		return s.reuse(e, k, now)
 	}
-	a := b.fetch(ctx, e.url, how.pass)
+	a := b.fetch(ctx, s.name, e.url, how)
 	v := s.verdict(a)
 	next := s.learn(k, a, v)
 	b.fetches.WithLabelValues(string(s.name), string(v.outcome)).Inc()
@@ -185,7 +185,7 @@ func (s *shelf) publish(e *entry, k *known) {
 func (s *shelf) probe(a *answer, v verdict, next *known) Probe {
 	p := Probe{
 		Kind: s.name, URL: a.url, RequestedAt: a.asked, Status: a.status, FinalURL: a.finalURL(), Redirects: a.redirects,
-		Bytes: -1, Failure: a.failure, Took: a.ended.Sub(a.asked),
+		Bytes: -1, Failure: a.failure, Took: a.ended.Sub(a.asked), Pass: a.pass,
 	}
 	if v.outcome == rulings.TermCutShort {
 		p.CutShort = v.cause

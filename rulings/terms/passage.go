@@ -31,9 +31,10 @@ type passage struct {
 type gate struct {
 	failure FailureKind    // why not: a robots.txt that refuses, or why it was not asked for
 	barred  rulings.Reason // and the reason of its own that the latter has
-	why     string         // in our own words, for the record
-	until   time.Time      // end of the copy that refuses
-	unheld  bool           // only asking would tell
+	pace    rulings.PaceTerms
+	why     string    // in our own words, for the record
+	until   time.Time // end of the copy that refuses
+	unheld  bool      // only asking would tell
 }
 
 func (g gate) open() bool { return g.failure == "" }
@@ -81,7 +82,7 @@ func (p *passage) access(ctx context.Context, o hostkey.Origin, path string) gat
 		// Nothing may be fetched there (RFC 9309, section 2.3.1.4).
 		return gate{failure: FailureRobotsUnread, why: f.Cause, until: f.ExpiresAt}
 	}
-	return gate{failure: cmp.Or(f.failure, FailureInternal), barred: f.barred, why: f.Cause}
+	return gate{failure: cmp.Or(f.failure, FailureInternal), barred: f.barred, pace: f.pace, why: f.Cause}
 }
 
 // robotsOf returns the robots.txt of o. It is false when nobody may be asked and
@@ -157,7 +158,7 @@ func (g gate) shut(f *found, hop int) {
 	t := rulings.Term{Kind: rulings.TermLicence, Cache: rulings.CacheFetched}
 	if !g.failure.robots() {
 		t.Outcome, t.Cause = rulings.TermCutShort, "the robots.txt of its origin was not asked for: "+g.why
-		*f = found{Term: t, failure: g.failure, barred: g.barred}
+		*f = found{Term: t, failure: g.failure, barred: g.barred, pace: g.pace}
 		return
 	}
 	if hop > 0 { // what was met on the way stays in the record

@@ -39,6 +39,7 @@ type Probe struct {
 	Failure     Failure   // zero when the last response stands for itself
 	CutShort    string    // why the edge could not ask; empty when it could
 	Took        time.Duration
+	Pass        Pass // of the last request, as the Pacer made it; nil when none was let go
 }
 
 // fetch asks for the URL first and follows its redirects until there is an
@@ -46,18 +47,21 @@ type Probe struct {
 //
 // Pass rules the target of each redirect before it is asked for; nil lets all
 // pass. The time that takes is part of the probe's.
-func (b *Book) fetch(ctx context.Context, first string, pass *passage) *answer {
+func (b *Book) fetch(ctx context.Context, kind rulings.TermKind, first string, how errand) *answer {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stop := context.AfterFunc(b.closing, func() { end(errClosed) })
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
+	watch := startStopwatch(probeTime, func() { end(context.DeadlineExceeded) })
+	defer watch.stop()
 
-	a := &answer{url: first, asked: b.now()}
+	a := &answer{url: first, asked: b.now(), kind: kind, behind: how.behind}
+	if how.pass != nil {
+		a.page = how.pass.page.Host
+	}
 	for next := first; next != ""; {
-		if next = b.hop(ctx, a, next); next != "" && pass != nil {
-			next = a.heed(pass.gateTo(ctx, next), next)
+		if next = b.hop(ctx, a, next, watch); next != "" && how.pass != nil {
+			next = a.heed(how.pass.gateTo(ctx, next), next)
 		}
 	}
 	// The 5 minutes and 24 hours count from here (T124).
@@ -70,17 +74,47 @@ func (b *Book) fetch(ctx context.Context, first string, pass *passage) *answer {
 
 // hop sends one request of a probe and returns the URL to ask next, or "" when
 // a holds the answer.
-func (b *Book) hop(ctx context.Context, a *answer, target string) (next string) {
-	resp, err := b.client.Get(ctx, target, b.header())
+func (b *Book) hop(ctx context.Context, a *answer, target string, watch *stopwatch) (next string) {
+	pass, err := b.pace(ctx, a, target, watch)
 	if err != nil {
 		a.fail(err)
 		return ""
 	}
+	if pass != (noPass{}) {
+		a.pass = pass
+	}
+	if next, err = b.send(ctx, a, target, pass); err != nil {
+		a.fail(err)
+		return ""
+	}
+	return next
+}
+
+// send sends the request that pass lets go.
+func (b *Book) send(ctx context.Context, a *answer, target string, pass Pass) (next string, err error) {
+	if err := pass.Handed(ctx); err != nil {
+		return "", err
+	}
+	resp, err := b.client.Get(ctx, target, b.header())
+	if err != nil {
+		return "", cmp.Or(pass.Ended(ctx, nil, false), err)
+	}
 	defer resp.Body.Close()
+	if err := pass.Head(ctx, resp.StatusCode); err != nil {
+		return "", err
+	}
+	next = b.take(a, target, resp)
+	return next, pass.Ended(ctx, resp, a.whole && drained(resp))
+}
+
+// take takes what a needs of resp, and returns the URL to ask next.
+func (b *Book) take(a *answer, target string, resp *http.Response) (next string) {
+	a.whole = true
 	a.status, a.cacheControl = resp.StatusCode, resp.Header.Values("Cache-Control")
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
 		a.readBody(resp)
+		a.whole = a.failure.Kind == "" && !a.truncated
 	case isRedirect(resp.StatusCode):
 		return a.redirect(target, resp.Header)
 	}
@@ -107,7 +141,7 @@ func (a *answer) fail(err error) {
 	if fetch.Err != nil {
 		a.failure.Detail = fetch.Err.Error()
 	}
-	a.barred = fetch.Barred
+	a.barred, a.pace = fetch.Barred, fetch.Pace
 	if a.barred != "" && !a.failure.Kind.edge() {
 		a.failure.Kind = FailureProhibited
 	}
@@ -127,7 +161,7 @@ func (a *answer) heed(g gate, next string) string {
 	if g.open() {
 		return next
 	}
-	a.failure, a.barred, a.until = Failure{g.failure, g.why}, g.barred, g.until
+	a.failure, a.barred, a.pace, a.until = Failure{g.failure, g.why}, g.barred, g.pace, g.until
 	a.ownDoing()
 	return ""
 }

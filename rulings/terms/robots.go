@@ -56,5 +56,5 @@ func (b *Book) HeldRobots(origin hostkey.Origin) (rulings.RobotsTerms, bool) {
 }
 
 func (f *found) robotsTerms() rulings.RobotsTerms {
-	return rulings.RobotsTerms{Term: f.Term, Site: f.site, Barred: f.barred}
+	return rulings.RobotsTerms{Term: f.Term, Site: f.site, Barred: f.barred, Pace: f.pace}
 }

@@ -69,8 +69,8 @@ func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
 		if len(needs) == 0 {
 			return r
 		}
-		for _, n := range needs {
-			if !q.lookUp(ctx, n) {
+		for i, n := range needs {
+			if !q.lookUp(ctx, n, q.behind(needs[i+1:])) {
 				return rulings.CouldNotDecide("the " + string(n.Kind) + " that was looked up is still needed")
 			}
 		}
@@ -79,6 +79,23 @@ func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
 		}
 	}
 	return rulings.CouldNotDecide("look-ups without end")
+}
+
+// behind returns how many turns the page's host has to give behind a look-up: one
+// for each of the later licences there that has no current reading, and one for
+// the page (specs: pacing P14).
+func (q *inquiry) behind(later []rulings.Need) int {
+	n := 1
+	for _, need := range later {
+		at, ok := licencePlace(need.URL)
+		if !ok || at.origin.Host != q.req.Origin.Host {
+			continue
+		}
+		if _, held := q.book.licences.held(at); !held {
+			n++
+		}
+	}
+	return n
 }
 
 // stage returns those of needs that are looked up first: a kind behind them may
@@ -104,22 +121,22 @@ func (q *inquiry) first(ctx context.Context) {
 		q.known.Robots.Exempt = true
 	case len(q.req.Spending) > 0:
 	default:
-		q.lookUp(ctx, rulings.Need{Kind: rulings.TermRobots})
+		q.lookUp(ctx, rulings.Need{Kind: rulings.TermRobots}, 0)
 	}
 }
 
 // lookUp adds what n names to what is known, or to what is missing. It is false
 // when it is known already, which cannot have changed.
-func (q *inquiry) lookUp(ctx context.Context, n rulings.Need) bool {
+func (q *inquiry) lookUp(ctx context.Context, n rulings.Need, behind int) bool {
 	start := time.Now()
 	defer func() { q.known.Waited += time.Since(start) }()
 	switch n.Kind {
 	case rulings.TermRobots:
 		return q.lookUpRobots(ctx)
 	case rulings.TermLicence:
-		return q.lookUpLicence(ctx, n)
+		return q.lookUpLicence(ctx, n, behind)
 	}
-	return q.lookUpTDM(ctx)
+	return q.lookUpTDM(ctx, behind)
 }
 
 func (q *inquiry) lookUpRobots(ctx context.Context) bool {
@@ -139,7 +156,7 @@ func (q *inquiry) lookUpRobots(ctx context.Context) bool {
 	return true
 }
 
-func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need) bool {
+func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need, behind int) bool {
 	if slices.ContainsFunc(q.known.Licences, func(t rulings.LicenceTerms) bool { return t.URL == n.URL }) {
 		return false
 	}
@@ -147,7 +164,7 @@ func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need) bool {
 	if q.pass.held {
 		t, ok = q.book.heldLicence(n, q.pass)
 	} else {
-		t = q.book.licence(ctx, n, q.pass, false)
+		t = q.book.licence(ctx, n, q.pass, errand{behind: behind})
 	}
 	if ok {
 		q.known.Licences = append(q.known.Licences, t)
@@ -157,7 +174,7 @@ func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need) bool {
 	return true
 }
 
-func (q *inquiry) lookUpTDM(ctx context.Context) bool {
+func (q *inquiry) lookUpTDM(ctx context.Context, behind int) bool {
 	if q.known.TDM != nil {
 		return false
 	}
@@ -165,7 +182,8 @@ func (q *inquiry) lookUpTDM(ctx context.Context) bool {
 	if q.pass.held {
 		t, ok = q.book.HeldTDM(q.req.Origin)
 	} else {
-		t = q.book.TDM(ctx, q.req.Origin)
+		f := q.book.tdm.get(ctx, place{origin: q.req.Origin}, errand{behind: behind})
+		t = f.tdmTerms()
 	}
 	if ok {
 		q.known.TDM = &t

@@ -223,7 +223,7 @@ func TestT4WhatIsLookedUpAndStillNeededIsUndecided(t *testing.T) {
 		var known rulings.Terms
 		q := w.open(t.TempDir()).inquiry(request(t), &known, rulings.DefaultPolicy(), false)
 		for _, n := range []rulings.Need{{Kind: rulings.TermRobots}, byRobots(licenceURL), {Kind: rulings.TermTDM}} {
-			if !q.lookUp(context.Background(), n) || q.lookUp(context.Background(), n) {
+			if !q.lookUp(context.Background(), n, 0) || q.lookUp(context.Background(), n, 0) {
 				t.Errorf("%s of %s is looked up twice, or never", n.Kind, o)
 			}
 		}

@@ -17,6 +17,8 @@ type shelf struct {
 type errand struct {
 	again bool     // ask before its time (T123)
 	pass  *passage // what may be asked for; nil rules nothing
+
+	behind int // turns that the crossing needs on the page's host behind this look-up
 }
 
 // newShelf returns the shelf of kd with these bounds for each shard of its cache.

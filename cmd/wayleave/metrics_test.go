@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wayleave/wayleave/backoff"
+	"github.com/wayleave/wayleave/backoff/backofftest"
+)
+
+// storeFaults returns the counts of store faults, without those that are 0.
+func storeFaults(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	mustDo(t, err)
+	counts := map[string]float64{}
+	classes := 0
+	for _, f := range families {
+		for _, m := range f.Metric {
+			classes++
+			if n := m.Counter.GetValue(); n > 0 {
+				counts[m.Label[0].GetValue()] = n
+			}
+		}
+	}
+	if classes != 7 {
+		t.Errorf("%d classes", classes)
+	}
+	return counts
+}
+
+func TestA16StoreFaultsAreCountedByTheirClass(t *testing.T) {
+	memory := backofftest.NewMemory(backoff.Config{}, time.Now)
+	reg := prometheus.NewRegistry()
+	store := newCountedStore(memory, reg)
+	ctx, host := t.Context(), "host.test"
+	calls := map[string]func() error{
+		"Look":     func() error { _, _, err := store.Look(ctx, host); return err },
+		"Turn":     func() error { _, err := store.Turn(ctx, host, time.Second, time.Second); return err },
+		"Handed":   func() error { return store.Handed(ctx, host, backoff.Turn{At: time.Now()}) },
+		"GiveBack": func() error { return store.GiveBack(ctx, host, backoff.Turn{At: time.Now()}) },
+		"Reserve": func() error {
+			_, err := store.Reserve(ctx, host, backoff.State{Host: host}, backoff.Sender{ID: "x"}, time.Second)
+			return err
+		},
+		"Answered": func() error { _, err := store.Answered(ctx, host, backoff.Answer{Status: 503}); return err },
+		"Release":  func() error { return store.Release(ctx, host, "x") },
+	}
+	for name, call := range calls {
+		if err := call(); err != nil && !errors.Is(err, backoff.ErrLookAgain) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if diff := cmp.Diff(map[string]float64{}, storeFaults(t, reg)); diff != "" {
+		t.Errorf("what is no fault is counted: %s", diff)
+	}
+	want := map[string]float64{}
+	for fault, class := range faultClasses {
+		memory.Fail(&backoff.StoreError{Fault: fault})
+		for name, call := range calls {
+			if err := call(); err == nil {
+				t.Errorf("%s hides %s", name, class)
+			}
+			want[class]++
+		}
+	}
+	memory.Fail(&backoff.StoreError{Fault: backoff.Fault(99)})
+	_ = calls["Look"]()
+	want["unknown"]++
+	memory.Fail(fmt.Errorf("ended: %w", context.Canceled)) // no fault of the store
+	_ = calls["Look"]()
+	if diff := cmp.Diff(want, storeFaults(t, reg)); diff != "" {
+		t.Error(diff)
+	}
+	memory.Fail(nil)
+	for range store.(backoff.Lister).Hosts(ctx) {
+		t.Error("a store that cannot list has hosts")
+	}
+	if got := newCountedStore(memory, nil); got != backoff.Store(memory) {
+		t.Error("without a registry the store is wrapped")
+	}
+}

@@ -1,0 +1,229 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/wayleave/wayleave/backoff"
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/robots"
+)
+
+// Pacing lets requests go when their hosts may be asked: those of agents and the
+// edge's own (specs: pacing). It is safe for concurrent use.
+type Pacing struct {
+	Dispatcher *backoff.Dispatcher
+	Store      backoff.Store // what Dispatcher keeps its state in
+	Rules      backoff.Rules // how much of a Crawl-delay is kept
+
+	// Shared says that sessions belong to different parties, so that what
+	// another's requests brought about is not told (P33).
+	Shared bool
+}
+
+// keep returns what is kept of the delay that a file states.
+func (p *Pacing) keep(d robots.Delay) backoff.Delay {
+	if !d.Known {
+		return backoff.Delay{}
+	}
+	return p.Rules.Honour(d.Milliseconds, d.Written)
+}
+
+// pace waits until the request may go, or says why it may not (P24). Services
+// are not paced (P3).
+func (x *crossing) pace(r *http.Request) (refused *rulings.Ruling) {
+	p := x.edge.opt.Pacing
+	if p == nil || x.rec.Class != rulings.Source {
+		return nil
+	}
+	start := time.Now()
+	pass, err := p.Dispatcher.Go(r.Context(), backoff.Request{
+		Host: x.origin.Host, Delay: x.crawlDelay(r), Budget: x.budget, Tenant: x.tenant(), NoTurn: x.known.Robots.Exempt,
+	})
+	if waited := time.Since(start); err == nil {
+		x.permit = pass
+		x.rec.Pacing = recorded(pass.Record())
+		if x.slept() {
+			x.rec.Timings.Wait = waited
+		}
+		if err = pass.Handed(r.Context()); err == nil { // it goes to the transport next
+			return nil
+		}
+	}
+	if r.Context().Err() != nil {
+		x.gone(r)
+	}
+	return x.paced(err)
+}
+
+// slept reports whether the pace made the request wait.
+func (x *crossing) slept() bool {
+	d := x.rec.Pacing.Delay
+	return d != nil && d.Wait > 0 || len(x.rec.Pacing.Backoff) > 0
+}
+
+// paced makes a ruling of why pacing did not let the request go.
+func (x *crossing) paced(err error) *rulings.Ruling {
+	refusal, ok := errors.AsType[*backoff.RefusalError](err)
+	if !ok {
+		r := rulings.CouldNotDecide("the pace of the host: " + err.Error())
+		return &r
+	}
+	x.rec.Pacing = recorded(refusal.Record)
+	if refusal.Fault != nil {
+		x.gap(evidence.StoreUnavailable, refusal.Fault.Error())
+	}
+	told := x.edge.opt.Pacing.tell(refusal)
+	return &rulings.Ruling{
+		Outcome: rulings.Refuse, Reason: rulings.Reason(refusal.Reason), Stage: rulings.StageBefore,
+		Detail: refusal.Error(), Told: told.Told, RetryAt: told.RetryAt, RetryAfter: told.RetryAfter,
+	}
+}
+
+// crawlDelay is what is kept of the delay that the source states to this agent,
+// and notes what it states (P5 to P7, T45).
+func (x *crossing) crawlDelay(r *http.Request) backoff.Delay {
+	site := x.known.Robots.Site
+	if site == nil || !site.States(robots.CrawlDelay) {
+		return backoff.Delay{}
+	}
+	p := x.edge.opt.Pacing
+	for i := range x.ruling.Robots {
+		d := site.Select([]string{x.ruling.Robots[i].Token}, "").Delay()
+		kept := p.keep(d)
+		x.rec.Delays = append(x.rec.Delays, evidence.CrawlDelay{
+			Values: d.Values, Unreadable: d.Unreadable, Known: d.Known, Honoured: kept.Honoured, Capped: kept.Capped,
+		})
+	}
+	return p.keep(site.Select(x.policy.Identity.Tokens, r.UserAgent()).Delay())
+}
+
+// tenant is who the agent is known to be; nobody, where any name is taken (P33).
+func (x *crossing) tenant() string {
+	if x.edge.opt.Credentials == nil {
+		return ""
+	}
+	return x.log.ID()
+}
+
+// arrived says that the head of the answer has come. An error is that of an
+// answer that may not be used (P40).
+func (x *crossing) arrived(ctx context.Context, status int) error {
+	if x.permit == nil {
+		return nil
+	}
+	return x.unusable(status, x.permit.HeadArrived(ctx, status))
+}
+
+// settled says that the answer was read whole.
+func (x *crossing) settled(ctx context.Context, resp *http.Response) error {
+	if x.permit == nil {
+		return nil
+	}
+	_, err := x.permit.Answered(ctx, backoff.Answer{
+		Status: resp.StatusCode, RetryAfter: resp.Header["Retry-After"], Date: resp.Header.Get("Date"),
+	})
+	x.rec.Pacing = recorded(x.permit.Record())
+	return x.unusable(resp.StatusCode, err)
+}
+
+// unanswered says that the request ended without a whole answer (P22). Where it
+// had one, or what it had may not be used, that was said before, and this does
+// nothing.
+func (x *crossing) unanswered() {
+	if x.permit == nil {
+		return
+	}
+	if err := x.permit.Failed(context.Background()); err != nil {
+		x.gap(evidence.StoreUnavailable, err.Error())
+	}
+	x.rec.Pacing = recorded(x.permit.Record())
+}
+
+// headBy bounds the wait for the head of the answer where a reservation does
+// (P25). The second result ends the bound.
+func (x *crossing) headBy(ctx context.Context) (context.Context, func()) {
+	if x.permit == nil || x.permit.HeadBy().IsZero() {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx) // ends with the request's own
+	timer := time.AfterFunc(time.Until(x.permit.HeadBy()), func() { cancel(context.DeadlineExceeded) })
+	return ctx, func() { timer.Stop() }
+}
+
+// paceBody has pacing told how the answer ends.
+func (x *crossing) paceBody(r *http.Request, resp *http.Response) {
+	if x.permit != nil && resp.StatusCode != http.StatusSwitchingProtocols && !bodiless(r, resp) {
+		resp.Body = &pacedBody{x: x, ctx: r.Context(), resp: resp, src: resp.Body}
+	}
+}
+
+// errUnusable is an answer whose pace could not be kept, so that it is not passed
+// on (P40).
+type errUnusable struct {
+	status int
+	fault  error
+}
+
+func (e *errUnusable) Error() string {
+	return fmt.Sprintf("the host answered with status %d, which was not used because its pace could not be kept: %v", e.status, e.fault)
+}
+
+func (x *crossing) unusable(status int, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	x.rec.Pacing = recorded(x.permit.Record())
+	x.gap(evidence.StoreUnavailable, fault.Error())
+	return &errUnusable{status, fault}
+}
+
+// notUsed answers a request whose answer may not be used.
+func (x *crossing) notUsed(r *http.Request, err error) *http.Response {
+	x.rec.Failure = evidence.Failure{Kind: string(rulings.PacingStore), Detail: err.Error()}
+	return x.answer(r, reply{Reason: rulings.PacingStore, Detail: storeWords(err)}, evidence.Unavailable)
+}
+
+// A pacedBody tells pacing how the body of an answer ended: read to its end, or
+// not. The end of one that may not be used is an error.
+type pacedBody struct {
+	x    *crossing
+	ctx  context.Context
+	resp *http.Response
+	src  io.ReadCloser
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	n, err := b.src.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	if err == io.EOF {
+		return n, cmp.Or(b.x.settled(b.ctx, b.resp), err)
+	}
+	b.x.unanswered()
+	return n, err
+}
+
+func (b *pacedBody) Close() error {
+	b.x.unanswered() // does nothing behind the end
+	return b.src.Close()
+}
+
+// recorded puts what pacing did into the form of the record (E18).
+func recorded(r backoff.Record) (p evidence.Pacing) {
+	if r.Delay != nil {
+		d := evidence.PacedDelay(*r.Delay)
+		p.Delay = &d
+	}
+	for _, b := range r.Backoff {
+		p.Backoff = append(p.Backoff, evidence.PacedBackoff(b))
+	}
+	return p
+}

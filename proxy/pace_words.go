@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"errors"
+	"time"
+
+	"github.com/wayleave/wayleave/backoff"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// tell makes what an agent may be told of a refusal (P30 to P33).
+func (p *Pacing) tell(e *backoff.RefusalError) rulings.PaceTerms {
+	told := backoff.Tell(e.Refusal, e.Now, p.Shared)
+	return rulings.PaceTerms{RetryAt: told.RetryAt, RetryAfter: time.Duration(told.RetryAfter) * time.Second, Told: paceWords(e, told)}
+}
+
+func paceWords(e *backoff.RefusalError, told backoff.Told) rulings.Words {
+	wait, budget := rulings.Number(told.RetryAfter), rulings.Number(e.Total/time.Second)
+	delay := rulings.Number(max(1, (e.Delay+time.Second-1)/time.Second))
+	switch {
+	case e.Fault != nil:
+		return storeWords(e.Fault)
+	case !told.Timing && told.RetryAt.IsZero():
+		return rulings.Say("The site is being paced. Nothing was requested. Ask again in % s.", wait)
+	case !told.Timing:
+		return rulings.Say("The site is being paced. Nothing was requested. Ask again after %.", rulings.Instant(told.RetryAt))
+	case e.Reason == backoff.ReasonCrawlDelay:
+		return rulings.Say("The site asks for % s between two requests. Its next turn is in % s, longer than the % s that a request may wait. Nothing was requested. Ask again after %.",
+			delay, wait, budget, rulings.Instant(told.RetryAt))
+	case told.UnderWay:
+		return rulings.Say("Another request to the site, which was failing, is under way, and the % s that a request may wait are over. Nothing was requested. Ask again after %.",
+			budget, rulings.Instant(told.RetryAt))
+	}
+	return rulings.Say("The site answered with status % and is left alone. It may be asked in % s, longer than the % s that a request may wait. Nothing was requested. Ask again after %.",
+		rulings.Number(told.HostStatus), wait, budget, rulings.Instant(told.RetryAt))
+}
+
+// storeWords tells class of fault and remedy, without paths (P39).
+func storeWords(err error) rulings.Words {
+	fault, _ := errors.AsType[*backoff.StoreError](err)
+	if fault == nil {
+		return rulings.Say("The pace of the site could not be kept, so it is not asked. The fault is the edge's.")
+	}
+	switch fault.Fault {
+	case backoff.DirectoryNotWritable, backoff.DirectoryMissing, backoff.StateNotWritable:
+		return rulings.Say("The pace of the site could not be kept, so it is not asked: the edge's pacing directory cannot be written. The operator has to make it writable.")
+	case backoff.StateUnreadable:
+		return rulings.Say("The pace of the site could not be kept, so it is not asked: what is stored of it cannot be read. The operator has to repair access to it or remove it.")
+	case backoff.LockHeld:
+		return rulings.Say("The pace of the site could not be kept, so it is not asked: another process holds its lock.")
+	case backoff.LockNotOpenable:
+		return rulings.Say("The pace of the site could not be kept, so it is not asked: its lock belongs to another user. The operator has to make it usable or remove it.")
+	}
+	return rulings.Say("The pace of the site could not be kept, so it is not asked. The fault is the edge's.")
+}
