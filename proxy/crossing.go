@@ -66,10 +66,7 @@ func RecordProbe(ctx context.Context, p terms.Probe) {
 	if p.Bytes >= 0 {
 		rec.Bytes = evidence.Counted(p.Bytes)
 	}
-	if pass, ok := p.Pass.(*probePass); ok {
-		rec.Pacing = recorded(pass.pass.Record())
-	}
-	rec.Timings.FirstByte = p.Took
+	probed(&rec, &p)
 	// Queued and not waited for: nothing is released on account of it, and the
 	// crossing's own record, which is, comes behind it in the queue (E11).
 	if _, err := x.log.Append(queued, rec); err != nil && !errors.Is(err, context.Canceled) {

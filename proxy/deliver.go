@@ -108,11 +108,7 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(int64(n))
 	x.pass(r, resp)
-	if _, unused := errors.AsType[*errUnusable](err); unused {
-		wholeBuffers.Put(buf)
-		return x.notUsed(r, err)
-	}
-	if err != nil {
+	if err != nil && !isUnusable(err) {
 		wholeBuffers.Put(buf)
 		x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}
 		x.broken(r.Context(), err)
@@ -120,9 +116,13 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 		return resp
 	}
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = sha256.Sum256(data), int64(n)
-	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
 	x.hashContent(r.Context(), data)
 	x.demanded(r.Context())
+	if err != nil {
+		wholeBuffers.Put(buf)
+		return x.notUsed(r, err)
+	}
+	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
 	x.end(evidence.Delivered)
 	resp.Body = &settledBody{x: x, ctx: r.Context(), data: data, buf: buf}
 	return resp
@@ -146,9 +146,8 @@ func readEnd(body io.Reader) error {
 // abandoned by the client.
 func (x *crossing) broken(ctx context.Context, err error) {
 	outcome, f := evidence.Cut, evidence.Failure{Kind: string(rulings.ResponseIncomplete), Detail: err.Error()}
-	_, unused := errors.AsType[*errUnusable](err)
 	switch {
-	case unused:
+	case isUnusable(err):
 		outcome, f.Kind = evidence.Unavailable, string(rulings.PacingStore)
 	case x.edge.baseCtx.Err() != nil:
 		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}

@@ -30,6 +30,7 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 		x.gone(r)
 	}
 	if ruling.Refused() {
+		x.barredTerms(ruling.Reason)
 		return x.refuse(r, ruling)
 	}
 	if refused := x.pace(r); refused != nil {

@@ -42,30 +42,24 @@ func (x *crossing) pace(r *http.Request) (refused *rulings.Ruling) {
 	if p == nil || x.rec.Class != rulings.Source {
 		return nil
 	}
-	start := time.Now()
+	start, left := time.Now(), x.budget.Left()
 	pass, err := p.Dispatcher.Go(r.Context(), backoff.Request{
-		Host: x.origin.Host, Delay: x.crawlDelay(r), Budget: x.budget, Tenant: x.tenant(), NoTurn: x.known.Robots.Exempt,
+		Host: x.origin.Host, Delay: x.crawlDelay(r), Budget: x.budget, Tenant: x.tenant(), NoTurn: x.target == "/robots.txt",
 	})
-	if waited := time.Since(start); err == nil {
-		x.permit = pass
-		x.rec.Pacing = recorded(pass.Record())
-		if x.slept() {
-			x.rec.Timings.Wait = waited
-		}
-		if err = pass.Handed(r.Context()); err == nil { // it goes to the transport next
-			return nil
-		}
+	if x.budget.Left() < left { // it slept
+		x.rec.Timings.Wait = time.Since(start)
 	}
-	if r.Context().Err() != nil {
+	if err == nil {
+		err = pass.Handed(r.Context()) // it goes to the transport next
+	}
+	switch {
+	case err == nil:
+		x.permit, x.rec.Pacing = pass, recorded(pass.Record())
+		return nil
+	case r.Context().Err() != nil:
 		x.gone(r)
 	}
 	return x.paced(err)
-}
-
-// slept reports whether the pace made the request wait.
-func (x *crossing) slept() bool {
-	d := x.rec.Pacing.Delay
-	return d != nil && d.Wait > 0 || len(x.rec.Pacing.Backoff) > 0
 }
 
 // paced makes a ruling of why pacing did not let the request go.
@@ -75,14 +69,43 @@ func (x *crossing) paced(err error) *rulings.Ruling {
 		r := rulings.CouldNotDecide("the pace of the host: " + err.Error())
 		return &r
 	}
-	x.rec.Pacing = recorded(refusal.Record)
-	if refusal.Fault != nil {
-		x.gap(evidence.StoreUnavailable, refusal.Fault.Error())
-	}
 	told := x.edge.opt.Pacing.tell(refusal)
+	x.barred(told)
 	return &rulings.Ruling{
 		Outcome: rulings.Refuse, Reason: rulings.Reason(refusal.Reason), Stage: rulings.StageBefore,
 		Detail: refusal.Error(), Told: told.Told, RetryAt: told.RetryAt, RetryAfter: told.RetryAfter,
+	}
+}
+
+// barredTerms records what kept the edge from asking for a term where it was the
+// pace of a host: that alone is why the crossing is refused (P24).
+func (x *crossing) barredTerms(reason rulings.Reason) {
+	if reason != rulings.Backoff && reason != rulings.CrawlDelay && reason != rulings.PacingStore {
+		return
+	}
+	if t := &x.known.Robots; t.Barred == reason {
+		x.barred(t.Pace)
+		return
+	}
+	for i := range x.known.Licences {
+		if t := &x.known.Licences[i]; t.Barred == reason {
+			x.barred(t.Pace)
+			return
+		}
+	}
+}
+
+// barred records what pacing did not let go: a request of the crossing's own, or
+// one for a term that it needs.
+func (x *crossing) barred(pace rulings.PaceTerms) {
+	if refusal, ok := errors.AsType[*backoff.RefusalError](pace.Cause); ok && x.permit == nil {
+		x.rec.Pacing = recorded(refusal.Record)
+		if refusal.Host != x.origin.Host {
+			x.rec.Pacing.Delay = nil // which would be taken for the page's
+		}
+	}
+	if fault, ok := errors.AsType[*backoff.StoreError](pace.Cause); ok {
+		x.gap(evidence.StoreUnavailable, fault.Error())
 	}
 }
 
@@ -104,9 +127,10 @@ func (x *crossing) crawlDelay(r *http.Request) backoff.Delay {
 	return p.keep(site.Select(x.policy.Identity.Tokens, r.UserAgent()).Delay())
 }
 
-// tenant is who the agent is known to be; nobody, where any name is taken (P33).
+// tenant is who the agent is known to be: nobody where any name is taken, or where
+// what it asks for is recorded in the log that all share (P33).
 func (x *crossing) tenant() string {
-	if x.edge.opt.Credentials == nil {
+	if x.edge.opt.Credentials == nil || x.log == x.edge.opt.Evidence.Own() {
 		return ""
 	}
 	return x.log.ID()
@@ -121,16 +145,24 @@ func (x *crossing) arrived(ctx context.Context, status int) error {
 	return x.unusable(status, x.permit.HeadArrived(ctx, status))
 }
 
-// settled says that the answer was read whole.
-func (x *crossing) settled(ctx context.Context, resp *http.Response) error {
+// settled says that the answer was read whole. A switch to another protocol says
+// nothing of how the host fares, and leaves it to the next request (P21).
+func (x *crossing) settled(ctx context.Context, resp *http.Response) (err error) {
 	if x.permit == nil {
 		return nil
 	}
-	_, err := x.permit.Answered(ctx, backoff.Answer{
-		Status: resp.StatusCode, RetryAfter: resp.Header["Retry-After"], Date: resp.Header.Get("Date"),
-	})
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		err = x.permit.Failed(ctx)
+	} else {
+		_, err = x.permit.Answered(ctx, answered(resp))
+	}
 	x.rec.Pacing = recorded(x.permit.Record())
 	return x.unusable(resp.StatusCode, err)
+}
+
+// answered is what pacing needs to know of an answer.
+func answered(resp *http.Response) backoff.Answer {
+	return backoff.Answer{Status: resp.StatusCode, RetryAfter: resp.Header["Retry-After"], Date: resp.Header.Get("Date")}
 }
 
 // unanswered says that the request ended without a whole answer (P22). Where it
@@ -187,28 +219,39 @@ func (x *crossing) unusable(status int, fault error) error {
 // notUsed answers a request whose answer may not be used.
 func (x *crossing) notUsed(r *http.Request, err error) *http.Response {
 	x.rec.Failure = evidence.Failure{Kind: string(rulings.PacingStore), Detail: err.Error()}
-	return x.answer(r, reply{Reason: rulings.PacingStore, Detail: storeWords(err)}, evidence.Unavailable)
+	pace := faultTerms(err)
+	return x.answer(r, reply{Reason: rulings.PacingStore, Detail: pace.Told, RetryAt: pace.RetryAt, After: pace.RetryAfter}, evidence.Unavailable)
+}
+
+// isUnusable reports whether err is that of an answer that may not be used.
+func isUnusable(err error) bool {
+	_, ok := errors.AsType[*errUnusable](err)
+	return ok
 }
 
 // A pacedBody tells pacing how the body of an answer ended: read to its end, or
-// not. The end of one that may not be used is an error.
+// not. The end of one that may not be used is an error, at each further Read too.
 type pacedBody struct {
 	x    *crossing
 	ctx  context.Context
 	resp *http.Response
 	src  io.ReadCloser
+	end  error // nil until it was met
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
+	if b.end != nil {
+		return 0, b.end
+	}
 	n, err := b.src.Read(p)
-	if err == nil {
-		return n, nil
+	switch {
+	case err == io.EOF:
+		b.end = cmp.Or(b.x.settled(b.ctx, b.resp), err)
+	case err != nil:
+		b.x.unanswered()
+		b.end = err
 	}
-	if err == io.EOF {
-		return n, cmp.Or(b.x.settled(b.ctx, b.resp), err)
-	}
-	b.x.unanswered()
-	return n, err
+	return n, b.end
 }
 
 func (b *pacedBody) Close() error {
@@ -218,6 +261,12 @@ func (b *pacedBody) Close() error {
 
 // recorded puts what pacing did into the form of the record (E18).
 func recorded(r backoff.Record) (p evidence.Pacing) {
+	addRecord(&p, r)
+	return p
+}
+
+// addRecord adds what pacing did to p. Of several turns the last one stays.
+func addRecord(p *evidence.Pacing, r backoff.Record) {
 	if r.Delay != nil {
 		d := evidence.PacedDelay(*r.Delay)
 		p.Delay = &d
@@ -225,5 +274,4 @@ func recorded(r backoff.Record) (p evidence.Pacing) {
 	for _, b := range r.Backoff {
 		p.Backoff = append(p.Backoff, evidence.PacedBackoff(b))
 	}
-	return p
 }

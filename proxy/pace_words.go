@@ -10,29 +10,54 @@ import (
 
 // tell makes what an agent may be told of a refusal (P30 to P33).
 func (p *Pacing) tell(e *backoff.RefusalError) rulings.PaceTerms {
+	if e.Fault != nil {
+		return faultTerms(e.Fault)
+	}
 	told := backoff.Tell(e.Refusal, e.Now, p.Shared)
-	return rulings.PaceTerms{RetryAt: told.RetryAt, RetryAfter: time.Duration(told.RetryAfter) * time.Second, Told: paceWords(e, told)}
+	told.RetryAt = wholeSecond(told.RetryAt)
+	return rulings.PaceTerms{RetryAt: told.RetryAt, RetryAfter: time.Duration(told.RetryAfter) * time.Second, Told: paceWords(e, told), Cause: e}
+}
+
+// faultTerms is what an agent is told of a fault of the store (P32).
+func faultTerms(fault error) rulings.PaceTerms {
+	after := rulings.PacingStore.Facts().RetryAfter
+	return rulings.PaceTerms{RetryAt: wholeSecond(time.Now().Add(after)), RetryAfter: after, Told: storeWords(fault), Cause: fault}
+}
+
+// wholeSecond rounds t up, so that who asks again at the instant that is told,
+// which is one to the second, does not come too early.
+func wholeSecond(t time.Time) time.Time {
+	if down := t.Truncate(time.Second); !down.Equal(t) {
+		return down.Add(time.Second)
+	}
+	return t
 }
 
 func paceWords(e *backoff.RefusalError, told backoff.Told) rulings.Words {
 	wait, budget := rulings.Number(told.RetryAfter), rulings.Number(e.Total/time.Second)
-	delay := rulings.Number(max(1, (e.Delay+time.Second-1)/time.Second))
+	delay := seconds(e.Delay)
 	switch {
-	case e.Fault != nil:
-		return storeWords(e.Fault)
 	case !told.Timing && told.RetryAt.IsZero():
 		return rulings.Say("The site is being paced. Nothing was requested. Ask again in % s.", wait)
 	case !told.Timing:
 		return rulings.Say("The site is being paced. Nothing was requested. Ask again after %.", rulings.Instant(told.RetryAt))
+	case e.Record.Delay != nil && e.Record.Delay.LicenceFirst:
+		return rulings.Say("The site asks for % s between two requests, and terms of this page have to be read first. Its turn is in % s, longer than what is left of the % s that a request may wait. "+
+			"Nothing was requested. Ask again after %.", delay, seconds(e.Record.Delay.Wait), budget, rulings.Instant(told.RetryAt))
 	case e.Reason == backoff.ReasonCrawlDelay:
-		return rulings.Say("The site asks for % s between two requests. Its next turn is in % s, longer than the % s that a request may wait. Nothing was requested. Ask again after %.",
+		return rulings.Say("The site asks for % s between two requests. Its next turn is in % s, longer than what is left of the % s that a request may wait. Nothing was requested. Ask again after %.",
 			delay, wait, budget, rulings.Instant(told.RetryAt))
 	case told.UnderWay:
 		return rulings.Say("Another request to the site, which was failing, is under way, and the % s that a request may wait are over. Nothing was requested. Ask again after %.",
 			budget, rulings.Instant(told.RetryAt))
 	}
-	return rulings.Say("The site answered with status % and is left alone. It may be asked in % s, longer than the % s that a request may wait. Nothing was requested. Ask again after %.",
+	return rulings.Say("The site answered with status % and is left alone. It may be asked in % s, longer than what is left of the % s that a request may wait. Nothing was requested. Ask again after %.",
 		rulings.Number(told.HostStatus), wait, budget, rulings.Instant(told.RetryAt))
+}
+
+// seconds is d in whole seconds, rounded up.
+func seconds(d time.Duration) rulings.Number {
+	return rulings.Number((d + time.Second - 1) / time.Second)
 }
 
 // storeWords tells class of fault and remedy, without paths (P39).

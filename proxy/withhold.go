@@ -25,7 +25,10 @@ func (x *crossing) withhold(r *http.Request, resp *http.Response, ruling rulings
 	if len(ruling.Needs) > 0 {
 		ruling = rulings.CouldNotDecide("the head of the page was not looked at")
 	}
+	x.barredTerms(ruling.Reason)
 	if bodiless(r, resp) {
+		// Where its pace cannot be kept it is not used (P40), and so it is not.
+		_ = x.settled(r.Context(), resp)
 		resp.Body.Close()
 		return x.refuse(r, ruling)
 	}
@@ -49,6 +52,9 @@ func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
 	sum.init(ctx, x.rec.ContentCoding)
 	defer sum.stop()
 	n, err := io.Copy(&sum, io.LimitReader(resp.Body, withholdLimit))
+	if isUnusable(err) {
+		err = nil // read to its end, and not used anyway
+	}
 	if err == nil && (resp.ContentLength >= 0 && n < resp.ContentLength || n == withholdLimit && readEnd(resp.Body) != nil) {
 		err = io.ErrShortBuffer
 	}

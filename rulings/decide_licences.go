@@ -182,7 +182,9 @@ func (d *decision) refuseUnread(l *namedLicence) bool {
 	case t.Outcome == TermMissing:
 		d.gap(GapLicenceMissing, fmt.Sprintf("%s was answered with status %d", l.url, t.Status))
 		return false
-	case t.Outcome == TermCutShort && t.Barred != "":
+	case t.Outcome == TermNotAsked && t.Barred == "" && d.ruling.Reason != "":
+		return false // the one before it, which refuses, was kept from being asked for
+	case (t.Outcome == TermCutShort || t.Outcome == TermNotAsked) && t.Barred != "":
 		record.RefusedBy = t.Barred
 		return d.bar(t.Barred, t.Pace, fmt.Sprintf("licence %d (%s) was not asked for: %s", l.number, l.url, t.Cause),
 			Say("The edge is kept from asking for licence % of this page.", Number(l.number)))

@@ -118,6 +118,7 @@ type PaceTerms struct {
 	RetryAt    time.Time     // zero: may not be told
 	RetryAfter time.Duration // told in any case
 	Told       Words
+	Cause      error // why, for the record: it has no part in a ruling
 }
 
 // A Cause says why a licence is unread (T70).

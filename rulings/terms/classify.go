@@ -38,11 +38,13 @@ type answer struct {
 
 	asked, ended time.Time
 
-	// What pacing is to know of the probe's requests, and what it said of the last.
+	// What pacing is to know of the probe's requests, and what it made of them.
 	kind   rulings.TermKind
 	behind int
 	page   string
-	pass   Pass
+	passes []Pass
+	waited time.Duration // for pace, which is none of took
+	took   time.Duration
 }
 
 // finalURL is the URL of the last request; empty when it is the first.
@@ -173,6 +175,7 @@ var causes = map[FailureKind]string{
 	FailureRobotsUnread:     "the robots.txt of its origin could not be reached",
 	FailureShutdown:         "the edge is stopping",
 	FailureBackoff:          "the back-off of the host does not fit the budget",
+	FailureCrawlDelay:       "the next turn of the host does not fit the budget",
 	FailurePacingStore:      "the pacing state is not available",
 	FailureInternal:         "a fault of the edge",
 }

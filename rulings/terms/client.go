@@ -47,6 +47,7 @@ const (
 	FailureProhibited  FailureKind = "prohibited"   // the guard or the policy stopped the request
 	FailureShutdown    FailureKind = "shutdown"     // the edge is stopping
 	FailureBackoff     FailureKind = "backoff"      // the host's back-off does not fit the budget
+	FailureCrawlDelay  FailureKind = "crawl_delay"  // the host's next turn does not fit the budget
 	FailurePacingStore FailureKind = "pacing_store" // the pacing state could not be read or written
 	FailureInternal    FailureKind = "internal"     // a fault of the edge
 )
@@ -55,7 +56,7 @@ const (
 // laid on the host.
 func (k FailureKind) edge() bool {
 	switch k {
-	case FailureShutdown, FailureBackoff, FailurePacingStore, FailureInternal:
+	case FailureShutdown, FailureBackoff, FailureCrawlDelay, FailurePacingStore, FailureInternal:
 		return true
 	}
 	return false
@@ -73,6 +74,9 @@ type FetchError struct {
 	// the host's pace stopped the request; empty when none did.
 	Barred rulings.Reason
 	Pace   rulings.PaceTerms // what pacing tells, where it was that
+
+	// Answered: there was an answer, which may not be used (specs: pacing P40).
+	Answered bool
 }
 
 func (e *FetchError) Error() string {

@@ -185,7 +185,7 @@ func (s *shelf) publish(e *entry, k *known) {
 func (s *shelf) probe(a *answer, v verdict, next *known) Probe {
 	p := Probe{
 		Kind: s.name, URL: a.url, RequestedAt: a.asked, Status: a.status, FinalURL: a.finalURL(), Redirects: a.redirects,
-		Bytes: -1, Failure: a.failure, Took: a.ended.Sub(a.asked), Pass: a.pass,
+		Bytes: -1, Failure: a.failure, Took: a.took, Waited: a.waited, Passes: a.passes, Refused: a.pace.Cause,
 	}
 	if v.outcome == rulings.TermCutShort {
 		p.CutShort = v.cause

@@ -26,8 +26,8 @@ type Ask struct {
 // A Pacer lets a probe go when its host may be asked.
 type Pacer interface {
 	// Pace waits until the request may go. An error is a *FetchError of the kind
-	// FailureBackoff or FailurePacingStore, or that of ctx. The caller ends the
-	// pass by Ended. Pace may be called from many goroutines.
+	// FailureBackoff, FailureCrawlDelay or FailurePacingStore, or that of ctx. The
+	// caller ends the pass by Ended. Pace may be called from many goroutines.
 	Pace(ctx context.Context, ask Ask) (Pass, error)
 }
 
@@ -36,6 +36,7 @@ type Pacer interface {
 // its answer not to be used (P39, P40).
 type Pass interface {
 	Handed(ctx context.Context) error                                 // the request goes to the transport now
+	HeadBy() time.Time                                                // it is given up if its head has not come by then; zero: never (P25)
 	Head(ctx context.Context, status int) error                       // the head of its answer has come
 	Ended(ctx context.Context, resp *http.Response, whole bool) error // resp is nil where there was no answer
 }
@@ -48,6 +49,7 @@ func (noPacer) Pace(context.Context, Ask) (Pass, error) { return noPass{}, nil }
 type noPass struct{}
 
 func (noPass) Handed(context.Context) error                      { return nil }
+func (noPass) HeadBy() time.Time                                 { return time.Time{} }
 func (noPass) Head(context.Context, int) error                   { return nil }
 func (noPass) Ended(context.Context, *http.Response, bool) error { return nil }
 
@@ -105,5 +107,6 @@ func (b *Book) pace(ctx context.Context, a *answer, target string, watch *stopwa
 		return nil, &FetchError{Kind: FailureTimeout}
 	}
 	defer watch.resume()
+	defer func(start time.Time) { a.waited += b.now().Sub(start) }(b.now())
 	return b.pacer.Pace(ctx, ask)
 }

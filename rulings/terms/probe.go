@@ -29,17 +29,19 @@ var errClosed = errors.New("the book of terms is closed")
 type Probe struct {
 	Kind        rulings.TermKind
 	URL         string
-	RequestedAt time.Time
-	Status      int      // of the last response; 0 when there was none
-	FinalURL    string   // of the last request, or of the redirect that was not followed; empty when it is URL
-	Redirects   []string // URLs of the hops after the first
+	RequestedAt time.Time // of the first; zero when none was let go
+	Status      int       // of the last response; 0 when there was none
+	FinalURL    string    // of the last request, or of the redirect that was not followed; empty when it is URL
+	Redirects   []string  // URLs of the hops after the first
 	Object      rulings.Digest
-	Bytes       int64     // of the body behind its content coding, as kept; -1 when no body was read
-	CacheUntil  time.Time // zero when nothing was kept
-	Failure     Failure   // zero when the last response stands for itself
-	CutShort    string    // why the edge could not ask; empty when it could
-	Took        time.Duration
-	Pass        Pass // of the last request, as the Pacer made it; nil when none was let go
+	Bytes       int64         // of the body behind its content coding, as kept; -1 when no body was read
+	CacheUntil  time.Time     // zero when nothing was kept
+	Failure     Failure       // zero when the last response stands for itself
+	CutShort    string        // why the edge could not ask; empty when it could
+	Took        time.Duration // by the requests
+	Waited      time.Duration // for the pace of their hosts
+	Passes      []Pass        // of the requests that were let go, as the Pacer made them
+	Refused     error         // of the Pacer, for the one that was not; nil: all were
 }
 
 // fetch asks for the URL first and follows its redirects until there is an
@@ -55,7 +57,7 @@ func (b *Book) fetch(ctx context.Context, kind rulings.TermKind, first string, h
 	watch := startStopwatch(probeTime, func() { end(context.DeadlineExceeded) })
 	defer watch.stop()
 
-	a := &answer{url: first, asked: b.now(), kind: kind, behind: how.behind}
+	a := &answer{url: first, kind: kind, behind: how.behind}
 	if how.pass != nil {
 		a.page = how.pass.page.Host
 	}
@@ -81,9 +83,12 @@ func (b *Book) hop(ctx context.Context, a *answer, target string, watch *stopwat
 		return ""
 	}
 	if pass != (noPass{}) {
-		a.pass = pass
+		a.passes = append(a.passes, pass)
 	}
-	if next, err = b.send(ctx, a, target, pass); err != nil {
+	asked := b.now()
+	next, err = b.send(ctx, a, target, pass)
+	a.took += b.now().Sub(asked)
+	if err != nil {
 		a.fail(err)
 		return ""
 	}
@@ -95,11 +100,15 @@ func (b *Book) send(ctx context.Context, a *answer, target string, pass Pass) (n
 	if err := pass.Handed(ctx); err != nil {
 		return "", err
 	}
-	resp, err := b.client.Get(ctx, target, b.header())
+	if a.asked.IsZero() {
+		a.asked = b.now()
+	}
+	resp, err := b.get(ctx, target, pass)
 	if err != nil {
 		return "", cmp.Or(pass.Ended(ctx, nil, false), err)
 	}
 	defer resp.Body.Close()
+	a.status = resp.StatusCode
 	if err := pass.Head(ctx, resp.StatusCode); err != nil {
 		return "", err
 	}
@@ -107,10 +116,24 @@ func (b *Book) send(ctx context.Context, a *answer, target string, pass Pass) (n
 	return next, pass.Ended(ctx, resp, a.whole && drained(resp))
 }
 
+// get waits for the head of an answer, and no longer than pass says.
+func (b *Book) get(ctx context.Context, target string, pass Pass) (*http.Response, error) {
+	by := pass.HeadBy()
+	if by.IsZero() {
+		return b.client.Get(ctx, target, b.header())
+	}
+	bounded, end := context.WithCancelCause(ctx) // ends with the probe's own
+	timer := time.AfterFunc(time.Until(by), func() { end(context.DeadlineExceeded) })
+	resp, err := b.client.Get(bounded, target, b.header())
+	if timer.Stop(); err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		err = &FetchError{Kind: FailureTimeout, Err: err}
+	}
+	return resp, err
+}
+
 // take takes what a needs of resp, and returns the URL to ask next.
 func (b *Book) take(a *answer, target string, resp *http.Response) (next string) {
-	a.whole = true
-	a.status, a.cacheControl = resp.StatusCode, resp.Header.Values("Cache-Control")
+	a.whole, a.cacheControl = true, resp.Header.Values("Cache-Control")
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
 		a.readBody(resp)
@@ -130,12 +153,16 @@ func (b *Book) header() http.Header {
 	}
 }
 
-// fail notes why there is no response.
+// fail notes why there is no response, or none that may be used. Only of the
+// latter the status stays.
 func (a *answer) fail(err error) {
-	a.status, a.cacheControl = 0, nil
+	a.cacheControl = nil
 	var fetch *FetchError
 	if !errors.As(err, &fetch) {
 		fetch = &FetchError{Err: err}
+	}
+	if !fetch.Answered {
+		a.status = 0
 	}
 	a.failure.Kind = cmp.Or(fetch.Kind, FailureConnect)
 	if fetch.Err != nil {

@@ -46,6 +46,7 @@ type inquiry struct {
 	policy  *rulings.Policy
 	pass    *passage
 	missing []rulings.Need // what only asking would tell
+	paced   bool           // a licence of this stage was kept from being asked for by its host's pace
 }
 
 func (b *Book) inquiry(req rulings.Request, known *rulings.Terms, policy *rulings.Policy, held bool) *inquiry {
@@ -69,6 +70,7 @@ func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
 		if len(needs) == 0 {
 			return r
 		}
+		q.paced = false
 		for i, n := range needs {
 			if !q.lookUp(ctx, n, q.behind(needs[i+1:])) {
 				return rulings.CouldNotDecide("the " + string(n.Kind) + " that was looked up is still needed")
@@ -83,9 +85,12 @@ func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
 
 // behind returns how many turns the page's host has to give behind a look-up: one
 // for each of the later licences there that has no current reading, and one for
-// the page (specs: pacing P14).
+// the page unless that was asked for already (specs: pacing P14).
 func (q *inquiry) behind(later []rulings.Need) int {
 	n := 1
+	if q.known.Response != nil {
+		n = 0
+	}
 	for _, need := range later {
 		at, ok := licencePlace(need.URL)
 		if !ok || at.origin.Host != q.req.Origin.Host {
@@ -119,7 +124,9 @@ func (q *inquiry) first(ctx context.Context) {
 	case q.policy == nil, len(q.req.Spending) > 0, q.policy.Class(q.req.Origin.Host) != rulings.Source, !q.policy.Reachable(q.req.Origin):
 	case rulings.Exempt(q.req.Origin, q.req.Target):
 		q.known.Robots.Exempt = true
-	case len(q.req.Spending) > 0:
+		if f, ok := q.book.robots.held(place{origin: q.req.Origin}); ok {
+			q.known.Robots.Site = f.site // it takes its turns all the same (T11)
+		}
 	default:
 		q.lookUp(ctx, rulings.Need{Kind: rulings.TermRobots}, 0)
 	}
@@ -161,10 +168,14 @@ func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need, behind int)
 		return false
 	}
 	t, ok := rulings.LicenceTerms{}, true
-	if q.pass.held {
+	switch {
+	case q.pass.held:
 		t, ok = q.book.heldLicence(n, q.pass)
-	} else {
+	case q.paced:
+		t = notAsked(n)
+	default:
 		t = q.book.licence(ctx, n, q.pass, errand{behind: behind})
+		q.heed(&t)
 	}
 	if ok {
 		q.known.Licences = append(q.known.Licences, t)
@@ -172,6 +183,28 @@ func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need, behind int)
 		q.missing = append(q.missing, n)
 	}
 	return true
+}
+
+// heed notes that the pace of a host kept a licence from being asked for: then
+// none of those behind it is asked for either, since the page waits for all. One
+// of the page's own host found no turn, and so was not asked (specs: pacing P14).
+func (q *inquiry) heed(t *rulings.LicenceTerms) {
+	switch t.Barred {
+	case rulings.CrawlDelay:
+		if at, ok := licencePlace(t.URL); ok && at.origin.Host == q.req.Origin.Host {
+			t.Outcome, t.Cache = rulings.TermNotAsked, ""
+		}
+		q.paced = true
+	case rulings.Backoff, rulings.PacingStore:
+		q.paced = true
+	}
+}
+
+// notAsked is a licence behind one that refuses already.
+func notAsked(n rulings.Need) rulings.LicenceTerms {
+	return rulings.LicenceTerms{Term: rulings.Term{
+		Kind: n.Kind, URL: n.URL, Mechanism: n.Mechanism, Outcome: rulings.TermNotAsked, Cause: "a licence before it could not be asked for",
+	}}
 }
 
 func (q *inquiry) lookUpTDM(ctx context.Context, behind int) bool {
