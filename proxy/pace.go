@@ -245,9 +245,9 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.src.Read(p)
 	switch {
-	case err == io.EOF:
+	case err == io.EOF && (b.ctx.Err() == nil || !closeDelimited(b.resp)):
 		b.end = cmp.Or(b.x.settled(b.ctx, b.resp), err)
-	case err != nil:
+	case err != nil: // also where the source closed because the client had left
 		b.x.unanswered()
 		b.end = err
 	}
