@@ -22,15 +22,19 @@ func (d disk) path(name string) string { return d.dir + "/" + name }
 // Neither a link nor a FIFO put in a file's place is followed or waited for.
 const guarded = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
-// Read implements FS. It is what each look at a healthy host costs, so it makes
-// the one system call that fails and nothing round it.
+// Read implements FS. It is what each look at a healthy host costs, so that is
+// one system call that fails. The call takes no descriptor: an edge that has run
+// out of them still knows that nothing binds a host without a state.
 func (d disk) Read(name string) ([]byte, error) {
+	var st unix.Stat_t
+	if err := lstat(d.path(name), &st); err != nil {
+		return nil, err
+	}
 	fd, err := open(d.path(name), unix.O_RDONLY|guarded)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
@@ -53,6 +57,14 @@ func readAll(fd int, buf []byte) ([]byte, error) {
 		}
 		if n += m; m == 0 || n == len(buf) {
 			return buf[:n], nil
+		}
+	}
+}
+
+func lstat(path string, st *unix.Stat_t) (err error) {
+	for {
+		if err = unix.Lstat(path, st); err != unix.EINTR {
+			return err
 		}
 	}
 }

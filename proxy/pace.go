@@ -207,6 +207,8 @@ func (e *errUnusable) Error() string {
 	return fmt.Sprintf("the host answered with status %d, which was not used because its pace could not be kept: %v", e.status, e.fault)
 }
 
+func (e *errUnusable) Unwrap() error { return e.fault }
+
 func (x *crossing) unusable(status int, fault error) error {
 	if fault == nil {
 		return nil
