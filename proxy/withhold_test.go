@@ -367,7 +367,7 @@ func TestT111_TheAnswerToAnUploadIsWithheld(t *testing.T) {
 					v.say(answer + "\r\n" + canary)
 				}
 			})
-			send := func(path, fields, body string) (c *rawClient, got received, closes bool) { // the connection is said to close
+			send := func(path, fields, body string) (c *rawClient, got received, closes bool) {
 				c, target := e.rawBy(w, s.addr)
 				resp := c.send("POST " + target(path) + " HTTP/1.1\r\nHost: " + s.addr + "\r\n" + fields + "\r\n" + body)
 				if resp.StatusCode == 100 {
