@@ -59,6 +59,9 @@ func (h *line) add(s slot) {
 		i--
 	}
 	h.turns = slices.Insert(h.turns, i, s)
+	if i == 0 { // it sleeps until a later one
+		rouseFirst(h.queue)
+	}
 	h.trim()
 }
 

@@ -108,23 +108,24 @@ func TestT8_T110_WhatARefusalStandsBeforeIsNotAskedFor(t *testing.T) {
 		status        int
 		reason, asked string
 		term          string // kind of the term that decided
+		notAsked      string // what the record lists as not asked for
 	}{
-		{"access is refused", map[string]string{"/robots.txt": "User-agent: *\nDisallow: /\n" + names}, nil, 403, "robots_disallow", "/robots.txt", "robots"},
+		{"access is refused", map[string]string{"/robots.txt": "User-agent: *\nDisallow: /\n" + names}, nil, 403, "robots_disallow", "/robots.txt", "robots", ""},
 		{"a Content-Signal line refuses", map[string]string{"/robots.txt": "User-agent: *\nContent-Signal: ai-input=no\n" + names}, nil,
-			451, "content_signal", "/robots.txt", "robots"},
+			451, "content_signal", "/robots.txt", "robots", "/one.xml /two.xml"},
 		{"a Content-Usage line refuses", map[string]string{"/robots.txt": "User-agent: *\nContent-Usage: ai-use=n\n" + names}, nil,
-			451, "content_usage", "/robots.txt", "robots"},
+			451, "content_usage", "/robots.txt", "robots", "/one.xml /two.xml"},
 		{"an AI-training rule refuses", map[string]string{"/robots.txt": "User-agent: *\nDisallowAITraining: /\n" + names}, []string{"ai-train"},
-			451, "ai_training_rule", "/robots.txt", "robots"},
+			451, "ai_training_rule", "/robots.txt", "robots", "/one.xml /two.xml /.well-known/tdmrep.json"},
 		{"the first licence is unread", map[string]string{"/robots.txt": names, "/one.xml": "<html>", "/two.xml": licenceFree}, nil,
-			451, "licence_unread", "/robots.txt /one.xml /two.xml", "licence"},
+			451, "licence_unread", "/robots.txt /one.xml /two.xml", "licence", ""},
 		{"the second licence wants money", map[string]string{"/robots.txt": names, "/one.xml": licenceFree, "/two.xml": licencePriced}, nil,
-			402, "licence_payment", "/robots.txt /one.xml /two.xml", "licence"},
+			402, "licence_payment", "/robots.txt /one.xml /two.xml", "licence", ""},
 		{"a licence refuses before tdmrep.json is asked for", map[string]string{"/robots.txt": "License: /one.xml\n", "/one.xml": licenceForbids}, []string{"ai-train"},
-			451, "licence_prohibits", "/robots.txt /one.xml", "licence"},
+			451, "licence_prohibits", "/robots.txt /one.xml", "licence", "/.well-known/tdmrep.json"},
 		{"tdmrep.json reserves", map[string]string{"/robots.txt": "License: /one.xml\n", "/one.xml": licenceFree,
 			"/.well-known/tdmrep.json": `[{"location": "/", "tdm-reservation": 1}]`}, []string{"ai-train"},
-			451, "tdm_reserved", "/robots.txt /one.xml /.well-known/tdmrep.json", "tdmrep"},
+			451, "tdm_reserved", "/robots.txt /one.xml /.well-known/tdmrep.json", "tdmrep", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := startEdge(t, declaring(c.purposes...))
@@ -144,6 +145,15 @@ func TestT8_T110_WhatARefusalStandsBeforeIsNotAskedFor(t *testing.T) {
 				object, _ := r.at("refusal.term.object").(string)
 				if i := slices.Index(objects, object); object == "" || i < 0 || kinds[i] != c.term {
 					t.Errorf("%s: of the terms %v with objects %v, %q decided", w.name, kinds, objects, object)
+				}
+				var notAsked []string
+				for i, outcome := range r.list("declarations.terms", "outcome") {
+					if outcome == "not_asked" {
+						notAsked = append(notAsked, strings.TrimPrefix(r.list("declarations.terms", "url")[i], p.URL))
+					}
+				}
+				if diff := cmp.Diff(c.notAsked, strings.Join(notAsked, " ")); diff != "" {
+					t.Errorf("%s: not asked for (-want +got):\n%s", w.name, diff)
 				}
 				if opened, final := e.logged(p.URL + "/page"); len(opened) != 0 || len(final) != 1 {
 					t.Errorf("%s: %d and %d records", w.name, len(opened), len(final))

@@ -117,6 +117,8 @@ func licenceCase(name string, reason rulings.Reason, says string) refusedCase {
 // it is and the status are those of the reason, and the record has the source's
 // words.
 func TestT115_T116_TheAgentNeverReadsTheSourcesWords(t *testing.T) {
+	edges := make(map[string]*testEdge) // by the purposes declared
+	whole := t                          // sites last as long as the edges, so that none has the address of another
 	for _, c := range refusedCases {
 		t.Run(string(c.reason)+", "+c.name, func(t *testing.T) {
 			setup := declaring(c.purposes...)
@@ -124,13 +126,18 @@ func TestT115_T116_TheAgentNeverReadsTheSourcesWords(t *testing.T) {
 			if c.policy != nil {
 				c.policy(&setup.policy)
 			}
-			e := startEdge(t, setup)
+			// One that is at fault itself asks for nothing more afterwards.
+			shared, own := fmt.Sprint(c.purposes), c.policy != nil || c.whose == rulings.WhoseEdge
 			for n, w := range ways {
 				accept := []string{"application/json", "text/html", "text/plain", "*/*"}[n]
-				if n > 0 && c.whose == rulings.WhoseEdge { // of the one before nothing more is asked
-					e = startEdge(t, setup)
+				e := edges[shared]
+				if e == nil || own {
+					e = startEdge(whole, setup)
 				}
-				s := c.serve(t, w, e)
+				if !own {
+					edges[shared] = e
+				}
+				s := c.serve(whole, w, e)
 				if c.reason == rulings.RobotsCutShort {
 					must(t, e.book.Close(context.Background()))
 				}

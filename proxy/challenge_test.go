@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,8 @@ import (
 // the client octet for octet, nothing is paid or sent again, and the record says
 // what was asked.
 func TestT101_T102_DemandsPassUntouchedAndAreRecorded(t *testing.T) {
+	edges := []*testEdge{startEdge(t, edgeSetup{}), startEdge(t, edgeSetup{policy: withService("127.0.0.1")})}
+	whole, turn := t, 0 // sites last as long as the edges, so that none has the address of another
 	x402 := `{"x402Version":1,"accepts":[{"scheme":"exact","maxAmountRequired":"10000"}],"error":"X-PAYMENT header is required"}`
 	field := base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"accepts":[]}`))
 	const json, html = "Content-Type: application/json\r\n", "Content-Type: text/html\r\nContent-Usage: ai-use=n\r\n"
@@ -46,11 +50,15 @@ func TestT101_T102_DemandsPassUntouchedAndAreRecorded(t *testing.T) {
 		{"a bare 403", "403 X", html, "no", "", "", ""},
 		{"a signature that is wanted", "403 X", "Accept-Signature: sig=()\r\n", "sign", "accept-signature", "", ""},
 	} {
+		turn++
 		t.Run(c.name, func(t *testing.T) {
-			for n, e := range []*testEdge{startEdge(t, edgeSetup{}), startEdge(t, edgeSetup{policy: withService("127.0.0.1")})} {
-				for name, frame := range framings {
-					w := ways[(n+len(name))%len(ways)]
-					s := startSite(t, w.secure, func(v *visit) {
+			for n, e := range edges {
+				for m, name := range slices.Sorted(maps.Keys(framings)) {
+					if (m+n+turn)%2 == 0 { // two framings at sources, the other two at services
+						continue
+					}
+					w, frame := ways[(m+turn)%len(ways)], framings[name]
+					s := startSite(whole, w.secure, func(v *visit) {
 						v.say("HTTP/1.1 " + c.status + "\r\n" + c.fields + frame(c.body))
 						if name == "the connection" {
 							v.Close()

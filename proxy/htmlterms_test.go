@@ -61,6 +61,8 @@ func coded(coding, body string) (field, octets string) {
 // one, does not: the page is released as it was served, whatever its coding and
 // its framing.
 func TestT66_T67_TermsInTheHeadOfAPageWithhold(t *testing.T) {
+	e, turn := startEdge(t, edgeSetup{}), 0
+	whole := t                                                            // sites last as long as the edge, so that none has the address of another
 	filler := strings.Repeat("<!-- "+strings.Repeat("x", 90)+" -->", 600) // 60,000 octets
 	for _, c := range []struct {
 		name, contentType, page string
@@ -91,19 +93,19 @@ func TestT66_T67_TermsInTheHeadOfAPageWithhold(t *testing.T) {
 		{"nothing", "text/html", "", "", 200},
 		{"a head without a term, and a long page", "text/html", "<html><head><title>t</title></head>" + strings.Repeat("<p>page</p>\n", 20_000), "", 200},
 	} {
+		turn++
 		t.Run(c.name, func(t *testing.T) {
-			e := startEdge(t, edgeSetup{})
 			for n, coding := range []string{"", "gzip", "br", "zstd", "deflate"} {
 				for m, name := range slices.Sorted(maps.Keys(framings)) {
-					if coding != "" && m != n%len(framings) { // each framing with the one or other coding
+					if m != (n+turn)%len(framings) { // each page in the one or other framing, each framing with every coding
 						continue
 					}
-					w, frame := ways[(n+m)%len(ways)], framings[name]
+					w, frame := ways[(n+m+turn)%len(ways)], framings[name]
 					field, served := coded(coding, c.page)
 					if c.contentType != "" {
 						field += "Content-Type: " + c.contentType + "\r\n"
 					}
-					s := startSite(t, w.secure, func(v *visit) {
+					s := startSite(whole, w.secure, func(v *visit) {
 						if v.req.URL.Path == "/terms.xml" {
 							v.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(licencePriced), licencePriced))
 							return
@@ -179,6 +181,7 @@ func TestT66_AnHTTP2OriginsPageIsReleasedAsServed(t *testing.T) {
 // A part that begins with the page is read as the page is; what is a part of
 // something else, or cannot be read, is released and leaves a gap.
 func TestT68_AHeadThatCannotBeSeenIsAGapAndReleased(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{})
 	page := "<html><head>" + metaNoAI + "</head><p>" + strings.Repeat("page ", 100)
 	utf16 := "\xff\xfe" + strings.Join(strings.Split(page, ""), "\x00") + "\x00"
@@ -205,7 +208,7 @@ func TestT68_AHeadThatCannotBeSeenIsAGapAndReleased(t *testing.T) {
 			}
 			for name, frame := range framings {
 				w := ways[len(name)%len(ways)]
-				s := startSite(t, w.secure, func(v *visit) {
+				s := startSite(whole, w.secure, func(v *visit) {
 					v.say("HTTP/1.1 " + c.status + "\r\n" + c.fields + frame(c.body))
 					if name == "the connection" {
 						v.Close()
@@ -279,6 +282,7 @@ var flushers = map[string]func(w io.Writer) flusher{
 // A head that ends early releases what came at once, while the origin says
 // nothing more until the client has it.
 func TestT113_AHeadThatEndsReleasesAtOnce(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{})
 	for _, c := range []struct{ name, first string }{
 		{"by its end tag", "<html><head><title>t</title></head>"},
@@ -307,7 +311,7 @@ func TestT113_AHeadThatEndsReleasesAtOnce(t *testing.T) {
 						rest, field = b.String()[len(first):], "Content-Encoding: "+coding+"\r\n"
 					}
 					seen := make(chan struct{})
-					s := startSite(t, w.secure, func(v *visit) {
+					s := startSite(whole, w.secure, func(v *visit) {
 						v.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", field, len(first), first))
 						<-seen
 						v.say(fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(rest), rest))
@@ -333,6 +337,7 @@ func TestT113_AHeadThatEndsReleasesAtOnce(t *testing.T) {
 // it came. So is that of a page whose head cannot be seen, and of one of a
 // service.
 func TestT113_NoOtherBodyIsHeld(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	service := startEdge(t, edgeSetup{policy: withService("127.0.0.1")})
 	source := startEdge(t, edgeSetup{})
 	for _, c := range []struct {
@@ -355,7 +360,7 @@ func TestT113_NoOtherBodyIsHeld(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, w := range ways {
 				seen := make(chan struct{})
-				s := startSite(t, w.secure, func(v *visit) {
+				s := startSite(whole, w.secure, func(v *visit) {
 					v.say("HTTP/1.1 " + c.head + "\r\nTransfer-Encoding: chunked\r\n\r\n")
 					<-seen
 					v.say("4\r\npage\r\n0\r\n\r\n")
@@ -372,6 +377,7 @@ func TestT113_NoOtherBodyIsHeld(t *testing.T) {
 
 // A body that breaks off inside its head breaks off at the client as any other.
 func TestT113_ABodyThatBreaksOffInsideItsHead(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{})
 	gz := encode["gzip"]("<html><head><title>t</title>")
 	for _, c := range []struct{ name, fields, framing, body string }{
@@ -385,7 +391,7 @@ func TestT113_ABodyThatBreaksOffInsideItsHead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, w := range ways {
-				s := startSite(t, w.secure, func(v *visit) {
+				s := startSite(whole, w.secure, func(v *visit) {
 					v.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + c.fields + fmt.Sprintf(c.framing, c.body))
 					v.Close()
 				})
@@ -458,6 +464,7 @@ func TestT113_AClientThatLeavesWhileTheHeadIsAwaited(t *testing.T) {
 // What a coding makes of few octets, or does not make of many, is bounded: a
 // head that no coding yields within 128 KiB is not seen.
 func TestT66_ACodingThatYieldsNoHeadIsBounded(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{})
 	page := "<head>" + metaNoAI + "</head>" + strings.Repeat("<p>", 100)
 	empty := encode["gzip"]("")
@@ -476,14 +483,12 @@ func TestT66_ACodingThatYieldsNoHeadIsBounded(t *testing.T) {
 		{"a field of 64 KiB in its header", header + encode["gzip"](page)[10:], "refused"},
 		{"members with fields of 64 KiB", strings.Repeat(header+empty[10:], 3) + encode["gzip"](page), "delivered"},
 		{"a name without end", "\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff" + strings.Repeat("x", 300_000), "delivered"},
-		{"a bomb of white space", encode["gzip"](strings.Repeat(" ", 100<<20)), "delivered"},
+		{"a bomb of white space", encode["gzip"](strings.Repeat(" ", 20<<20)), "delivered"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for name, frame := range framings {
-				if name == "the connection" || name == "small chunks" {
-					continue
-				}
-				s := answering(t, false, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n"+frame(c.body))
+			for _, name := range []string{"a known length", "one chunk"} {
+				frame := framings[name]
+				s := answering(whole, false, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n"+frame(c.body))
 				resp, err := e.by(ways[0]).Get(s.url + "/")
 				body := text(t, resp, err)
 				if (body == c.body) != (c.outcome == "delivered") {

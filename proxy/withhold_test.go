@@ -60,6 +60,7 @@ func (g received) told(t testing.TB, what string, status int, reason rulings.Rea
 // A field that refuses: the client gets 451 and no octet of the answer, and the
 // record has the hash of the body, however that came.
 func TestT46_T111_AFieldThatRefusesWithholdsTheAnswer(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{})
 	short, long := canary+" page", strings.Repeat(canary+" page\n", 20_000)
 	chunks := func(body string) string {
@@ -92,7 +93,7 @@ func TestT46_T111_AFieldThatRefusesWithholdsTheAnswer(t *testing.T) {
 			}
 			head := "HTTP/1.1 " + status + "\r\n" + withheldBy + canaryFields + c.fields
 			for _, w := range ways {
-				s := answering(t, w.secure, head+fmt.Sprintf(c.framing, len(served), framed))
+				s := answering(whole, w.secure, head+fmt.Sprintf(c.framing, len(served), framed))
 				got := e.fetch(w, "GET", s.addr, "/")
 				got.told(t, w.name, 451, rulings.ContentUsage, rulings.WhoseSource)
 				r := e.crossing(s.url)
@@ -157,6 +158,7 @@ func TestT111_ConnectionsOutliveAWithheldAnswer(t *testing.T) {
 
 // An answer without a body is withheld the same way; there is nothing to hash.
 func TestT112_AnAnswerWithoutABodyIsWithheldToo(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{})
 	for _, c := range []struct{ name, method, answer string }{
 		{"304", "GET", "304 Not Modified\r\nETag: \"x\"\r\n"},
@@ -167,7 +169,7 @@ func TestT112_AnAnswerWithoutABodyIsWithheldToo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, w := range ways {
-				s := answering(t, w.secure, "HTTP/1.1 "+c.answer+withheldBy+canaryFields+"\r\n")
+				s := answering(whole, w.secure, "HTTP/1.1 "+c.answer+withheldBy+canaryFields+"\r\n")
 				got := e.fetch(w, c.method, s.addr, "/", "If-None-Match", `"x"`)
 				if c.method == "HEAD" {
 					noCanary(t, w.name, got)
@@ -254,6 +256,7 @@ func impatient(e *Edge) { e.withholdTime = 50 * time.Millisecond }
 
 // A body that never ends is given up after a time, whatever of it came by then.
 func TestT111_ABodyThatNeverEndsIsGivenUp(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{edge: impatient})
 	coded := encode["gzip"](canary)[:20]
 	for _, c := range []struct{ name, framing, came, body string }{
@@ -264,7 +267,7 @@ func TestT111_ABodyThatNeverEndsIsGivenUp(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, w := range ways {
-				s, taken := endless(t, w, withheldBy+c.framing+"\r\n"+c.came, 0, nil)
+				s, taken := endless(whole, w, withheldBy+c.framing+"\r\n"+c.came, 0, nil)
 				got := e.fetch(w, "GET", s.addr, "/")
 				got.told(t, w.name, 451, rulings.ContentUsage, rulings.WhoseSource)
 				<-taken // the edge has closed
@@ -346,11 +349,12 @@ func TestT111_AClientThatLeavesWhileTheBodyIsHashed(t *testing.T) {
 // An upload is answered too when the answer to it is withheld, before its end
 // or behind it, and nobody asks for a body that the origin does not want.
 func TestT111_TheAnswerToAnUploadIsWithheld(t *testing.T) {
-	e := startEdge(t, edgeSetup{edge: soon})
+	whole := t // sites last as long as the edge, so that none has the address of another
+	e := startEdge(t, edgeSetup{})
 	const answer = "HTTP/1.1 200 OK\r\n" + withheldBy + "Content-Length: 11\r\n"
 	for _, w := range http1 {
 		t.Run(w.name, func(t *testing.T) {
-			s := startSite(t, w.secure, func(v *visit) {
+			s := startSite(whole, w.secure, func(v *visit) {
 				switch v.req.URL.Path {
 				case "/unwanted", "/early":
 					v.say(answer + "Connection: close\r\n\r\n" + canary)
@@ -387,12 +391,11 @@ func TestT111_TheAnswerToAnUploadIsWithheld(t *testing.T) {
 				if path == "/early" {
 					fields, body = "Content-Length: 100000\r\n", "x" // and no more of it
 				}
-				c, got, closes := send(path, fields, body)
+				_, got, closes := send(path, fields, body)
 				got.told(t, path, 451, rulings.ContentUsage, rulings.WhoseSource)
 				if !closes {
 					t.Errorf("%s: the connection is not said to close: %s", path, got.octets)
 				}
-				c.closed()
 				e.crossing(s.url+path).want(t, map[string]any{"outcome": "refused", "http_status": 200, "retrieved_hash": sum(canary)})
 			}
 		})
@@ -402,6 +405,7 @@ func TestT111_TheAnswerToAnUploadIsWithheld(t *testing.T) {
 // Terms are ruled on what the agent would take for the page: other answers are
 // the source's own word and pass untouched.
 func TestT65_OtherStatusesPassUntouched(t *testing.T) {
+	whole := t // sites last as long as the edge, so that none has the address of another
 	e := startEdge(t, edgeSetup{files: hurried()})
 	const fields = "Content-Usage: ai-use=n\r\nX-Robots-Tag: noai\r\nContent-Signal: ai-input=no\r\nTdm-Reservation: 1\r\n" +
 		"Link: </terms.xml>; rel=license; type=\"application/rsl+xml\"\r\nContent-Type: text/html\r\n"
@@ -418,7 +422,7 @@ func TestT65_OtherStatusesPassUntouched(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
 			for _, w := range []way{ways[0], ways[3]} {
-				s := answering(t, w.secure, fmt.Sprintf("HTTP/1.1 %d X\r\n%s%sContent-Length: %d\r\n\r\n%s", c.status, fields, c.headers, len(html), html))
+				s := answering(whole, w.secure, fmt.Sprintf("HTTP/1.1 %d X\r\n%s%sContent-Length: %d\r\n\r\n%s", c.status, fields, c.headers, len(html), html))
 				resp, err := e.by(w).Get(s.url + "/")
 				body := text(t, resp, err)
 				if c.ruled {
@@ -463,6 +467,8 @@ func TestT65_AWebsocketPassesUntouched(t *testing.T) {
 // Every vocabulary of the head withholds what it forbids, for the purposes it
 // speaks of and for no other.
 func TestT98_T107_TheVocabulariesOfAHead(t *testing.T) {
+	edges := make(map[string]*testEdge) // by the purposes declared
+	whole := t                          // sites last as long as the edges, so that none has the address of another
 	for _, c := range []struct {
 		name, fields string
 		purposes     []string
@@ -493,10 +499,14 @@ func TestT98_T107_TheVocabulariesOfAHead(t *testing.T) {
 		{"a licence of another page", "Link: </terms.xml>; rel=license; type=\"application/rsl+xml\"; anchor=\"/other\"\r\n", nil, ""},
 		{"a licence that is not there", "Link: </none.xml>; rel=license; type=\"application/rsl+xml\"\r\n", nil, ""},
 	} {
+		shared := strings.Join(c.purposes, " ")
+		if edges[shared] == nil {
+			edges[shared] = startEdge(t, declaring(c.purposes...))
+		}
+		e := edges[shared]
 		t.Run(c.name, func(t *testing.T) {
-			e := startEdge(t, declaring(c.purposes...))
 			for _, w := range []way{ways[0], ways[3]} {
-				s := startSite(t, w.secure, func(v *visit) {
+				s := startSite(whole, w.secure, func(v *visit) {
 					if v.req.URL.Path != "/page" {
 						v.say("HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
 						return

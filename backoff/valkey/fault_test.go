@@ -3,10 +3,14 @@
 package valkey
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -171,5 +175,48 @@ func TestP47_EdgesShareOnePace(t *testing.T) {
 	}
 	if keys := a.client.Keys(t.Context(), "*").Val(); len(keys) != 1 {
 		t.Errorf("keys %q", keys)
+	}
+}
+
+// What a caller left that went away is not done for nobody later.
+func TestP12_ACallThatWasLeftBeforeItWasSentIsNeverSent(t *testing.T) {
+	s := open(t, startServer(t).url, backoff.Config{LockWait: time.Minute})
+	must(t, s.client.Do(t.Context(), "CLIENT", "PAUSE", 60_000, "WRITE").Err()) // scripts count as writes
+
+	turn := func(ctx context.Context, host string) error {
+		_, err := s.Turn(ctx, host, time.Second, 0)
+		return err
+	}
+	var ahead sync.WaitGroup
+	for i := range maxFlying {
+		ahead.Go(func() { must(t, turn(t.Context(), fmt.Sprintf("sent%d.test", i))) })
+		s.batches.await(i+1, 0)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() { gone <- turn(ctx, "left.test") }()
+	s.batches.await(maxFlying, 1)
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("Turn: %v", err)
+	}
+	must(t, s.client.Do(t.Context(), "CLIENT", "UNPAUSE").Err())
+	ahead.Wait()
+	must(t, turn(t.Context(), "after.test"))
+	if n := s.client.DBSize(t.Context()).Val(); n != maxFlying+1 {
+		t.Errorf("%d hosts have a turn: %q", n, s.client.Keys(t.Context(), "*").Val())
+	}
+}
+
+// await waits until so many messages are on their way and so many scripts wait.
+func (b *batcher) await(flying, waiting int) {
+	for {
+		b.mu.Lock()
+		ok := b.flying == flying && len(b.waiting) == waiting
+		b.mu.Unlock()
+		if ok {
+			return
+		}
+		runtime.Gosched()
 	}
 }

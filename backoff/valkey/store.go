@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,13 +22,12 @@ const prefix = "wayleave:backoff:"
 // A Store is the backoff.Store of all edges that name the same server and
 // database. Its clock is the server's. It holds connections, so it needs closing.
 type Store struct {
-	client *redis.Client
-	server string // for messages: without user and password
-	wait   time.Duration
-	rules  backoff.Rules
-	most   string // how far ahead a turn may be, in microseconds (P44)
-
-	running sync.WaitGroup // calls that go on
+	client  *redis.Client
+	batches batcher
+	server  string // for messages: without user and password
+	wait    time.Duration
+	rules   backoff.Rules
+	most    string // how far ahead a turn may be, in microseconds (P44)
 
 	clock func() time.Time          // in place of the server's, for tests; nil: the server's
 	heard atomic.Pointer[timeHeard] // the server's clock, as it was told last
@@ -60,12 +58,14 @@ func Open(rawURL string, c backoff.Config) (*Store, error) {
 	o.ContextTimeoutEnabled = true
 	o.Dialer = newDialer(o)
 	o.DisableIdentity, o.MaintNotificationsConfig = true, &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	client := redis.NewClient(o)
 	return &Store{
-		client: redis.NewClient(o),
-		server: u.Scheme + "://" + o.Addr + "/" + strconv.Itoa(o.DB),
-		wait:   c.LockWait,
-		rules:  c.Rules(),
-		most:   strconv.FormatInt((c.MaxDelay + c.MaxWait).Microseconds(), 10),
+		client:  client,
+		batches: batcher{client: client, wait: c.LockWait},
+		server:  u.Scheme + "://" + o.Addr + "/" + strconv.Itoa(o.DB),
+		wait:    c.LockWait,
+		rules:   c.Rules(),
+		most:    strconv.FormatInt((c.MaxDelay + c.MaxWait).Microseconds(), 10),
 	}, nil
 }
 
@@ -73,7 +73,7 @@ func Open(rawURL string, c backoff.Config) (*Store, error) {
 // ended. No call may be going on or come later.
 func (s *Store) Close() error {
 	err := s.client.Close()
-	s.running.Wait()
+	s.batches.running.Wait()
 	return err
 }
 
@@ -86,8 +86,10 @@ func (s *Store) call(ctx context.Context, script *redis.Script, host string, arg
 	if err := ctx.Err(); err != nil {
 		return backoff.State{}, time.Time{}, err
 	}
+	limited, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
 	all := append([]any{host, s.testClock(), s.most}, args...)
-	values, err := s.run(ctx, script, prefix+host, all)
+	values, err := s.batches.run(limited, script, prefix+host, all)
 	if err != nil {
 		return backoff.State{}, time.Time{}, s.fault(ctx, host, err)
 	}
@@ -97,38 +99,6 @@ func (s *Store) call(ctx context.Context, script *redis.Script, host string, arg
 	}
 	s.heard.Store(&timeHeard{now, time.Now()})
 	return found, now, nil
-}
-
-// run runs a script and waits for the answer: until ctx ends, or for s.wait. The
-// client would not notice before its own deadline that ctx was cancelled, so what
-// is left of the call then ends by itself; Close waits for it.
-func (s *Store) run(ctx context.Context, script *redis.Script, key string, args []any) ([]any, error) {
-	if ctx.Done() == nil {
-		return s.evaluate(ctx, script, key, args)
-	}
-	type answer struct {
-		values []any
-		err    error
-	}
-	answered := make(chan answer, 1)
-	s.running.Go(func() {
-		values, err := s.evaluate(ctx, script, key, args)
-		answered <- answer{values, err}
-	})
-	select {
-	case a := <-answered:
-		return a.values, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// evaluate runs a script by its digest, or whole where the server does not know
-// it yet.
-func (s *Store) evaluate(ctx context.Context, script *redis.Script, key string, args []any) ([]any, error) {
-	limited, cancel := context.WithTimeout(ctx, s.wait)
-	defer cancel()
-	return script.Run(limited, s.client, []string{key}, args...).Slice()
 }
 
 // testClock returns the clock that a test set, as scripts take it.
