@@ -133,9 +133,8 @@ func TestA16WhoWaitsIsCounted(t *testing.T) {
 		p := &Pacing{Dispatcher: backoff.NewDispatcher(store, c), Store: store, Rules: c.Rules()}
 		reg := prometheus.NewRegistry()
 		p.Metered(reg)
-		req := backoff.Request{Host: "host.test", Delay: backoff.Delay{Honoured: 5 * time.Second}}
 		for range 3 {
-			req.Budget = p.Dispatcher.NewBudget()
+			req := backoff.Request{Host: "host.test", Delay: backoff.Delay{Honoured: 5 * time.Second}, Budget: p.Dispatcher.NewBudget()}
 			go func() {
 				if pass, err := p.Dispatcher.Go(t.Context(), req); err == nil {
 					_ = pass.Handed(t.Context())

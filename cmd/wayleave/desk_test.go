@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/wayleave/wayleave/admin"
 	"github.com/wayleave/wayleave/backoff"
@@ -469,6 +470,7 @@ func TestT14OriginsAreReadBackFromTheNamesOfTheirFiles(t *testing.T) {
 		"a_b.test-" + strings.Repeat("0", 64) + ".json", "site.test.json.tmp"} {
 		mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte(`{"origin":"https://elsewhere.test"}`), 0o600))
 	}
+	mustDo(t, unix.Mkfifo(filepath.Join(dir, "a_b.test-"+strings.Repeat("1", 64)+".json"), 0o600)) // nobody writes to it
 	for host, want := range hosts {
 		found, err := originsOf(t.Context(), dir, host)
 		mustDo(t, err)

@@ -67,7 +67,11 @@ func originOf(dir, name string) (hostkey.Origin, bool) {
 	if o, ok := originNamed(name); ok {
 		return o, true
 	}
-	f, err := os.Open(filepath.Join(dir, name+".json"))
+	path := filepath.Join(dir, name+".json")
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return hostkey.Origin{}, false // a pipe would be waited for
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return hostkey.Origin{}, false
 	}

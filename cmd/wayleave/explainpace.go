@@ -114,6 +114,9 @@ func (x explainer) paceRuled(ctx context.Context, req rulings.Request, known rul
 	if err != nil {
 		return nil, err
 	}
+	if wait := at.wait(); wait > 0 && paces(ruling.Reason) && ruling.RetryAt.IsZero() {
+		ruling.RetryAt = at.at(wait) // an agent may not be told, an operator is (P33)
+	}
 	if e := at.refusal(); e != nil && !open && !ruling.Refused() {
 		ruling.Outcome, ruling.Reason, ruling.Stage, ruling.Detail = rulings.Refuse, rulings.Reason(e.Reason), rulings.StageBefore, e.Error()
 		ruling.RetryAt = at.at(e.Wait)

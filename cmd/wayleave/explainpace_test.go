@@ -135,6 +135,8 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 	proceed := rulings.Ruling{Outcome: rulings.Proceed}
 	byTerms := refusal(rulings.RobotsDisallow, "line 2")
 	byPace := refusal(rulings.Backoff, "robots.txt was not asked for")
+	told := byPace
+	told.RetryAt = in(time.Hour)
 	refused := rulings.Ruling{
 		Outcome: rulings.Refuse, Reason: rulings.Backoff, Stage: rulings.StageBefore, RetryAt: in(time.Hour),
 		Detail: "backoff: host.test may be asked in 1h0m0s, and 20s are left to wait",
@@ -148,7 +150,7 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 	}{
 		"let through":                    {"host.test", proceed, false, forecast, refused},
 		"refused by the terms":           {"host.test", byTerms, false, nil, byTerms},
-		"refused by the pace of a probe": {"host.test", byPace, false, forecast, byPace},
+		"refused by the pace of a probe": {"host.test", byPace, false, forecast, told},
 		"open for want of terms":         {"host.test", rulings.Ruling{}, true, forecast, rulings.Ruling{}},
 		"P3 a service":                   {"service.test", proceed, false, nil, proceed},
 		"a host that nothing binds":      {"other.test", proceed, false, &admin.Pacing{}, proceed},

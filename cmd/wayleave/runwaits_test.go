@@ -40,8 +40,8 @@ func TestA19WaitsInWords(t *testing.T) {
 
 func TestA19TheLineIsWrittenOnceASecondAndRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		line := &terminalLine{to: &out, width: func() int { return 60 }}
+		written := make(chan string, 10)
+		line := &terminalLine{to: writerFunc(func(p []byte) (int, error) { written <- string(p); return len(p), nil }), width: func() int { return 60 }}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		calls := 0
@@ -69,17 +69,33 @@ func TestA19TheLineIsWrittenOnceASecondAndRemoved(t *testing.T) {
 		} {
 			time.Sleep(waitsEvery)
 			synctest.Wait()
-			if got := out.String(); got != step.want {
+			if got := all(written); got != step.want {
 				t.Errorf("%s: %q, want %q", step.what, got, step.want)
 			}
-			out.Reset()
 		}
 		cancel()
 		<-done
-		if out.String() != eraseLine {
-			t.Errorf("at the end %q is written, want the line removed", out.String())
+		if got := all(written); got != eraseLine {
+			t.Errorf("at the end %q is written, want the line removed", got)
 		}
 	})
+}
+
+// A writerFunc is an io.Writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// all returns what was written until now.
+func all(written chan string) (text string) {
+	for {
+		select {
+		case more := <-written:
+			text += more
+		default:
+			return text
+		}
+	}
 }
 
 func TestA19ALineIsNeverLongerThanTheTerminalIsWide(t *testing.T) {
