@@ -128,6 +128,7 @@ func (v *visit) renewTurn(ctx context.Context) error {
 	case t.Outcome == Clear, t.Outcome == Waited:
 		v.turn = slot{turn: t, due: time.Now().Add(t.Wait)}
 		v.line.takes(v.turn)
+		v.line.giveBack(ctx, v.d.store) // those ahead may have left meanwhile
 		return nil
 	}
 	v.record.Delay.NextAt = t.At
