@@ -69,8 +69,8 @@ type Ruling struct {
 	// RetryAfter is told in place of RetryAt where the instant may not be (specs:
 	// pacing P33).
 	RetryAfter time.Duration
-	Term    TermRef   // the term that decided, where one did
-	Purpose Purpose   // that is refused; empty when the refusal concerns every purpose
+	Term       TermRef // the term that decided, where one did
+	Purpose    Purpose // that is refused; empty when the refusal concerns every purpose
 
 	// Needs are the terms that have to be looked up before there is a decision,
 	// in the order in which they are to be asked for. The ruling is undecided
