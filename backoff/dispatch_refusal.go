@@ -122,7 +122,11 @@ func (v *visit) refuseBackoff(ctx context.Context, next Next) error {
 	}
 	left := v.req.Budget.free()
 	v.record.Backoff = append(v.record.Backoff, v.view.state.bound(BackoffRefused, next, left))
-	return v.refusal(next.Refusal(v.req.Tenant), left)
+	end := v.view.state.Backoff.Until
+	if next.Held {
+		end = v.view.state.Reservation.Deadline
+	}
+	return v.refusal(next.Refusal(v.req.Tenant), left, end)
 }
 
 // refuseTurn refuses because the host's next turn is wait away.
@@ -132,13 +136,18 @@ func (v *visit) refuseTurn(wait time.Duration) error {
 		v.record.Delay = &DelayRuling{Delay: v.req.Delay.Honoured, Wait: wait, Budget: left, NextAt: Instant(v.view.clock().Add(wait))}
 	}
 	v.record.Delay.Outcome = string(Refused)
-	return v.refusal(Refusal{Reason: ReasonCrawlDelay, Wait: wait, Delay: v.req.Delay.Honoured}, left)
+	return v.refusal(Refusal{Reason: ReasonCrawlDelay, Wait: wait, Delay: v.req.Delay.Honoured}, left, v.record.Delay.NextAt)
 }
 
-func (v *visit) refusal(r Refusal, left time.Duration) error {
+// refusal refuses for what ends at end, which is zero where nobody knows.
+func (v *visit) refusal(r Refusal, left time.Duration, end time.Time) *RefusalError {
+	now := v.view.clock()
+	if late := now.Add(r.Wait).Sub(end); 0 < late && late < time.Second {
+		now = now.Add(-late) // when the wait was read off: what is told is its very end
+	}
 	return &RefusalError{
 		Refusal: r, Host: v.req.Host, Stated: v.req.Delay,
-		Budget: left, Total: v.req.Budget.Total(), Now: v.view.clock(),
+		Budget: left, Total: v.req.Budget.Total(), Now: now,
 	}
 }
 
@@ -147,7 +156,7 @@ func (v *visit) refusal(r Refusal, left time.Duration) error {
 func (v *visit) refused(err error) error {
 	e, ok := err.(*RefusalError)
 	if fault := asStoreError(err); !ok && fault != nil {
-		e, ok = v.refusal(Refusal{Reason: ReasonPacingStore}, v.req.Budget.free()).(*RefusalError), true
+		e, ok = v.refusal(Refusal{Reason: ReasonPacingStore}, v.req.Budget.free(), time.Time{}), true
 		e.Fault, e.Now = fault, time.Time{}
 		if v.record.Delay == nil || v.record.Delay.Outcome != Unavailable {
 			v.record.Backoff = append(v.record.Backoff, BackoffRuling{Target: v.req.Host, Outcome: Unavailable, Unavailable: fault.Error()})
