@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type crossing struct {
 	known  rulings.Terms
 	ruling rulings.Ruling
 
+	source io.Closer  // of the answer's body: unlike what wraps it, it may be closed while it is read
 	demand *overheard // the body of a 402; nil where its fields say all
 
 	term [1]rulings.Term // backs rec.Terms where robots.txt is all there is, which spares an allocation

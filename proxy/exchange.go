@@ -107,6 +107,7 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	x.source = resp.Body
 	x.rec.HTTPStatus, x.rec.HTTPVersion = resp.StatusCode, versionOf(resp)
 	if fault := faultOfHead(r, resp); fault != nil {
 		resp.Body.Close()

@@ -291,6 +291,16 @@ func TestE9_TheLegsOfACrossingDoNotOverlap(t *testing.T) {
 	}
 }
 
+// What a connection took that a probe opened is part of the look-up alone.
+func TestE9_AProbesConnectionIsNotToldAgain(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, w := range ways {
+		p := startPublisher(t, w, nil, nil)
+		e.fetch(w, "GET", p.addr, "/page")
+		e.crossing(p.URL+"/page").want(t, map[string]any{"outcome": "delivered", "timings.dns": nil, "timings.connect": nil, "timings.tls": nil})
+	}
+}
+
 // Crossings are counted by their reason, whether it was met before the request
 // or in the answer; no label has anything that a source chose.
 func TestA16_RefusalsAreCountedByReason(t *testing.T) {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"net/http"
@@ -44,7 +43,7 @@ func (x *crossing) withhold(r *http.Request, resp *http.Response, ruling rulings
 func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
 	ctx, cancel := context.WithTimeout(ctx, x.edge.withholdTime)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { resp.Body.Close() })
+	stop := context.AfterFunc(ctx, func() { x.source.Close() })
 	defer stop()
 	defer resp.Body.Close()
 
@@ -55,8 +54,10 @@ func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
 	if isUnusable(err) {
 		err = nil // read to its end, and not used anyway
 	}
-	if err == nil && (resp.ContentLength >= 0 && n < resp.ContentLength || n == withholdLimit && readEnd(resp.Body) != nil) {
-		err = io.ErrShortBuffer
+	if err == nil && n == withholdLimit {
+		if end := readEnd(resp.Body); end != nil && !isUnusable(end) {
+			err = io.ErrShortBuffer
+		}
 	}
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(n)
@@ -66,9 +67,6 @@ func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
 		return
 	}
 	x.rec.Withheld = &evidence.Withheld{Bytes: n, Hash: sum.retrieved()}
-	if n == 0 {
-		x.rec.Withheld.Hash = rulings.Digest(sha256.Sum256(nil))
-	}
 	x.gap(rulings.GapWithheldPartial, partly(ctx, err))
 }
 
@@ -80,7 +78,7 @@ func partly(ctx context.Context, err error) string {
 	case ctx.Err() != nil:
 		return "the crossing ended while the body was still coming"
 	case errors.Is(err, io.ErrShortBuffer):
-		return "the body is longer than 33,554,432 octets, or shorter than announced"
+		return "the body is longer than 33,554,432 octets"
 	}
 	return "the body broke off"
 }

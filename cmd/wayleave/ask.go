@@ -99,7 +99,10 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 			up.Reserve(addr)
 		}
 	}
-	pacing := newPacing(cfg, nil)
+	pacing, closePacing, err := newPacing(cfg, nil)
+	if err != nil {
+		return explainer{}, nil, err
+	}
 	book, err := terms.Open(termsDir(cfg.data), terms.Options{
 		Client: up, Pacer: pacing, UserAgent: func() string { return proxy.UserAgent(cfg.policy, version()) },
 	})
@@ -108,6 +111,6 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 	}
 	return explainer{book, policy, pacing, cfg.connectPorts, up.LeadsBack}, func(ctx context.Context) error {
 		up.Close()
-		return book.Close(ctx)
+		return errors.Join(book.Close(ctx), closePacing())
 	}, nil
 }

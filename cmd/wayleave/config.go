@@ -36,8 +36,9 @@ type config struct {
 	headTimeout   time.Duration
 	shutdownGrace time.Duration
 
-	shared bool // tenancy: shared
-	pacing backoff.Config
+	shared    bool // tenancy: shared
+	pacing    backoff.Config
+	paceStore secretURL // none: files
 
 	segmentBytes int64
 	sessionIdle  time.Duration
@@ -97,6 +98,8 @@ var configKeys = []configKey{
 		func(c *config, v []string) error { return setCount(&c.pacing.MaxWaiters, v[0]) }},
 	{"pacing.lock_wait", formDuration, "2s", "how long the lock of a host's state may be waited for",
 		func(c *config, v []string) error { return setDuration(&c.pacing.LockWait, v[0], time.Millisecond) }},
+	{"pacing.store", formText, "file", "where hosts' pace is kept: file, in the data directory, or the redis:// URL of a server that several edges share",
+		func(c *config, v []string) error { return setStore(&c.paceStore, v[0]) }},
 	{"evidence.segment_bytes", formSize, "64MiB", "a log goes on in a new segment when the one in use has this size",
 		func(c *config, v []string) error { return setSize(&c.segmentBytes, v[0], 1<<10) }},
 	{"evidence.session_idle", formDuration, "30m", "a session's log is closed after so long without a crossing",

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wayleave/wayleave/backoff"
+	"github.com/wayleave/wayleave/backoff/valkey"
 	"github.com/wayleave/wayleave/proxy"
 )
 
@@ -147,6 +149,22 @@ func setTenancy(dst *bool, v string) error {
 		return nil
 	}
 	return fmt.Errorf("%q is none of single, shared", v)
+}
+
+// setStore never quotes the value: it may hold a password.
+func setStore(dst *secretURL, v string) error {
+	if v == "file" {
+		*dst = secretURL{}
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err == nil && (u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != "" {
+		if _, err = valkey.Open(v, backoff.Config{}); err == nil { // which connects to nobody
+			dst.url = u
+			return nil
+		}
+	}
+	return errors.New("is neither file nor the URL of a server; use redis://host:port or rediss://host:port")
 }
 
 func setCount(dst *int, v string) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/wayleave/wayleave/backoff"
+	"github.com/wayleave/wayleave/backoff/valkey"
 	"github.com/wayleave/wayleave/certs"
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/internal/durable"
@@ -164,7 +165,12 @@ func (e *edge) openTerms() (err error) {
 		return err
 	}
 	e.onClose(func(context.Context) error { e.upstream.Close(); return nil })
-	e.pacing = newPacing(e.cfg, e.metrics)
+	pacing, closePacing, err := newPacing(e.cfg, e.metrics)
+	if err != nil {
+		return err
+	}
+	e.pacing = pacing
+	e.onClose(func(context.Context) error { return closePacing() })
 	e.book, err = terms.Open(termsDir(e.cfg.data), terms.Options{
 		Client: e.upstream, Pacer: e.pacing.Metered(e.metrics), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
 		UserAgent: func() string { return proxy.UserAgent(e.policy.Load(), version()) },
@@ -176,13 +182,23 @@ func (e *edge) openTerms() (err error) {
 	return nil
 }
 
-// newPacing returns the pace of the hosts that cfg's data directory knows, with
-// the faults of its store counted in reg unless that is nil.
-func newPacing(cfg *config, reg prometheus.Registerer) *proxy.Pacing {
+// newPacing returns the pace of hosts, kept where cfg says, with the faults of the
+// store counted in reg unless that is nil. Closing it ends connections to a
+// server, if it has any.
+func newPacing(cfg *config, reg prometheus.Registerer) (p *proxy.Pacing, closing func() error, err error) {
 	pace := cfg.pacing
 	pace.HeadTimeout = cfg.headTimeout
-	store := newCountedStore(backoff.NewFileStore(backoffDir(cfg.data), backoff.FileOptions{Config: pace}), reg)
-	return &proxy.Pacing{Dispatcher: backoff.NewDispatcher(store, pace), Store: store, Rules: pace.Rules(), Shared: cfg.shared}
+	var store backoff.Store = backoff.NewFileStore(backoffDir(cfg.data), backoff.FileOptions{Config: pace})
+	closing = func() error { return nil }
+	if cfg.paceStore.url != nil {
+		server, err := valkey.Open(cfg.paceStore.url.String(), pace)
+		if err != nil {
+			return nil, nil, err
+		}
+		store, closing = server, server.Close
+	}
+	store = newCountedStore(store, reg)
+	return &proxy.Pacing{Dispatcher: backoff.NewDispatcher(store, pace), Store: store, Rules: pace.Rules(), Shared: cfg.shared}, closing, nil
 }
 
 // tokens are the product tokens that probes are paced for.
