@@ -295,7 +295,7 @@ func TestE9_TheLegsOfACrossingDoNotOverlap(t *testing.T) {
 func TestE9_AProbesConnectionIsNotToldAgain(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
 	for _, w := range ways {
-		p := startPublisher(t, w, nil, nil)
+		p := startPublisher(t, w, map[string]string{"/robots.txt": "User-agent: *\nAllow: /\n"}, nil)
 		e.fetch(w, "GET", p.addr, "/page")
 		e.crossing(p.URL+"/page").want(t, map[string]any{"outcome": "delivered", "timings.dns": nil, "timings.connect": nil, "timings.tls": nil})
 	}
