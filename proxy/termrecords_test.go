@@ -174,6 +174,29 @@ func TestT117_E5_WhatAnAnswerSaidIsKeptBeforeItsRecord(t *testing.T) {
 	}
 }
 
+// What was held of a page while its head was read is released no sooner than
+// octets of other bodies: none before the crossing is on disk as opened, and not
+// the end before it is as ended.
+func TestE47_E48_AHeldPageIsReleasedNoSooner(t *testing.T) {
+	page := "<head><!-- " + strings.Repeat("x", 64_000) + " --><title>t</title></head><p>" + strings.Repeat("y", 4000) + "the end"
+	for _, framing := range []string{fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(page), page), "Transfer-Encoding: chunked\r\n\r\n" + chunked(page, 50_000)} {
+		var setup edgeSetup
+		w := watch(t, &setup)
+		e := startEdge(t, setup)
+		s := answering(t, false, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+framing)
+		if got := e.fetch(ways[0], "GET", s.addr, "/"); got.body != page {
+			t.Fatalf("%d, %d octets", got.status, len(got.body))
+		}
+		if said := w.at(t, evidence.EventCrossingOpened).said; said != "" {
+			t.Errorf("%d octets went out before the crossing was opened", len(said))
+		}
+		said := w.at(t, evidence.EventCrossingMediated).said
+		if known := strings.HasPrefix(framing, "Content-Length"); known && strings.HasSuffix(said, "the end") || strings.HasSuffix(said, "0\r\n\r\n") {
+			t.Errorf("the end went out before the crossing had ended")
+		}
+	}
+}
+
 // unkept is a book that cannot keep what an answer said.
 type unkept struct{ Terms }
 
