@@ -80,7 +80,7 @@ func (x *crossing) paced(err error) *rulings.Ruling {
 // barredTerms records what kept the edge from asking for a term where it was the
 // pace of a host: that alone is why the crossing is refused (P24).
 func (x *crossing) barredTerms(reason rulings.Reason) {
-	if reason != rulings.Backoff && reason != rulings.CrawlDelay && reason != rulings.PacingStore {
+	if !reason.Paces() {
 		return
 	}
 	if t := &x.known.Robots; t.Barred == reason {
@@ -206,6 +206,8 @@ type errUnusable struct {
 func (e *errUnusable) Error() string {
 	return fmt.Sprintf("the host answered with status %d, which was not used because its pace could not be kept: %v", e.status, e.fault)
 }
+
+func (e *errUnusable) Unwrap() error { return e.fault }
 
 func (x *crossing) unusable(status int, fault error) error {
 	if fault == nil {

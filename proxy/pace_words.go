@@ -11,7 +11,9 @@ import (
 // tell makes what an agent may be told of a refusal (P30 to P33).
 func (p *Pacing) tell(e *backoff.RefusalError) rulings.PaceTerms {
 	if e.Fault != nil {
-		return faultTerms(e.Fault)
+		t := faultTerms(e.Fault)
+		t.Cause = e
+		return t
 	}
 	told := backoff.Tell(e.Refusal, e.Now, p.Shared)
 	told.RetryAt = wholeSecond(told.RetryAt)
