@@ -269,6 +269,8 @@ func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 			return b.written, nil
 		case err == io.EOF:
 			b.cut(io.ErrUnexpectedEOF)
+		case isUnusable(err):
+			b.unused(held, err)
 		case err != nil:
 			b.cut(err)
 		}
@@ -329,6 +331,17 @@ func closeDelimited(resp *http.Response) bool {
 // client too. It does not return.
 func (b *flowingBody) cut(err error) {
 	b.partial()
+	b.x.broken(b.ctx, err)
+	panic(http.ErrAbortHandler)
+}
+
+// unused breaks off a body that was read to its end, and is not used because its
+// pace could not be kept (P40). It does not return.
+func (b *flowingBody) unused(held []byte, err error) {
+	b.partial()
+	b.sum.Write(held)
+	b.x.rec.RetrievedHash, b.x.rec.RetrievedBytes = b.sum.retrieved(), b.read
+	b.sum.content(b.x)
 	b.x.broken(b.ctx, err)
 	panic(http.ErrAbortHandler)
 }

@@ -80,7 +80,7 @@ func (x *crossing) paced(err error) *rulings.Ruling {
 // barredTerms records what kept the edge from asking for a term where it was the
 // pace of a host: that alone is why the crossing is refused (P24).
 func (x *crossing) barredTerms(reason rulings.Reason) {
-	if reason != rulings.Backoff && reason != rulings.CrawlDelay && reason != rulings.PacingStore {
+	if !reason.Paces() {
 		return
 	}
 	if t := &x.known.Robots; t.Barred == reason {

@@ -65,7 +65,8 @@ func (p *Pacing) fetchError(err error) error {
 
 // notUsed is fetchError for an answer that came.
 func (p *Pacing) notUsed(status int, err error) error {
-	return &terms.FetchError{Kind: terms.FailurePacingStore, Err: &errUnusable{status, err}, Barred: rulings.PacingStore, Pace: faultTerms(err), Answered: true}
+	err = &errUnusable{status, err}
+	return &terms.FetchError{Kind: terms.FailurePacingStore, Err: err, Barred: rulings.PacingStore, Pace: faultTerms(err), Answered: true}
 }
 
 // A probePass is the right to send one request of a probe.

@@ -62,21 +62,45 @@ func seconds(d time.Duration) rulings.Number {
 	return rulings.Number((d + time.Second - 1) / time.Second)
 }
 
-// storeWords tells class of fault and remedy, without paths (P39).
+// storeWords tells class of fault and remedy, without paths (P39): of a request
+// that was not sent, or of one whose answer is not used (P40).
 func storeWords(err error) rulings.Words {
-	fault, _ := errors.AsType[*backoff.StoreError](err)
-	if fault == nil {
-		return rulings.Say("The pace of the site could not be kept, so it is not asked. The fault is the edge's.")
+	words := storeTold[backoff.FaultUnknown]
+	if fault, ok := errors.AsType[*backoff.StoreError](err); ok {
+		if known, ok := storeTold[fault.Fault]; ok {
+			words = known
+		}
 	}
-	switch fault.Fault {
-	case backoff.DirectoryNotWritable, backoff.DirectoryMissing, backoff.StateNotWritable:
-		return rulings.Say("The pace of the site could not be kept, so it is not asked: the edge's pacing directory cannot be written. The operator has to make it writable.")
-	case backoff.StateUnreadable:
-		return rulings.Say("The pace of the site could not be kept, so it is not asked: what is stored of it cannot be read. The operator has to repair access to it or remove it.")
-	case backoff.LockHeld:
-		return rulings.Say("The pace of the site could not be kept, so it is not asked: another process holds its lock.")
-	case backoff.LockNotOpenable:
-		return rulings.Say("The pace of the site could not be kept, so it is not asked: its lock belongs to another user. The operator has to make it usable or remove it.")
+	if isUnusable(err) {
+		return words.notUsed
 	}
-	return rulings.Say("The pace of the site could not be kept, so it is not asked. The fault is the edge's.")
+	return words.notSent
 }
+
+type faultWords struct{ notSent, notUsed rulings.Words }
+
+var storeTold = func() map[backoff.Fault]faultWords {
+	write := faultWords{
+		rulings.Say("The pace of the site could not be kept, so it is not asked: the edge's pacing directory cannot be written. The operator has to make it writable."),
+		rulings.Say("The site answered, but its pace could not be kept, so the answer is not used: the edge's pacing directory cannot be written. The operator has to make it writable."),
+	}
+	return map[backoff.Fault]faultWords{
+		backoff.DirectoryNotWritable: write, backoff.DirectoryMissing: write, backoff.StateNotWritable: write,
+		backoff.StateUnreadable: {
+			rulings.Say("The pace of the site could not be kept, so it is not asked: what is stored of it cannot be read. The operator has to repair access to it or remove it."),
+			rulings.Say("The site answered, but its pace could not be kept, so the answer is not used: what is stored of it cannot be read. The operator has to repair access to it or remove it."),
+		},
+		backoff.LockHeld: {
+			rulings.Say("The pace of the site could not be kept, so it is not asked: another process holds its lock."),
+			rulings.Say("The site answered, but its pace could not be kept, so the answer is not used: another process holds its lock."),
+		},
+		backoff.LockNotOpenable: {
+			rulings.Say("The pace of the site could not be kept, so it is not asked: its lock belongs to another user. The operator has to make it usable or remove it."),
+			rulings.Say("The site answered, but its pace could not be kept, so the answer is not used: its lock belongs to another user. The operator has to make it usable or remove it."),
+		},
+		backoff.FaultUnknown: {
+			rulings.Say("The pace of the site could not be kept, so it is not asked. The fault is the edge's."),
+			rulings.Say("The site answered, but its pace could not be kept, so the answer is not used. The fault is the edge's."),
+		},
+	}
+}()

@@ -80,6 +80,9 @@ func (d *decision) lookUp(by Mechanism, urls []string) (list []namedLicence, nee
 			l.licence = l.found.Licence
 		}
 		list = append(list, l)
+		if l.found != nil && l.found.Barred.Paces() {
+			break // it refuses, and what is named behind it is not asked for (P14)
+		}
 	}
 	return list, needs
 }
@@ -182,9 +185,7 @@ func (d *decision) refuseUnread(l *namedLicence) bool {
 	case t.Outcome == TermMissing:
 		d.gap(GapLicenceMissing, fmt.Sprintf("%s was answered with status %d", l.url, t.Status))
 		return false
-	case t.Outcome == TermNotAsked && t.Barred == "" && d.ruling.Reason != "":
-		return false // the one before it, which refuses, was kept from being asked for
-	case (t.Outcome == TermCutShort || t.Outcome == TermNotAsked) && t.Barred != "":
+	case t.Outcome == TermCutShort && t.Barred != "":
 		record.RefusedBy = t.Barred
 		return d.bar(t.Barred, t.Pace, fmt.Sprintf("licence %d (%s) was not asked for: %s", l.number, l.url, t.Cause),
 			Say("The edge is kept from asking for licence % of this page.", Number(l.number)))

@@ -81,6 +81,9 @@ const (
 	HTTPProtocolError      Reason = "http_protocol_error"
 )
 
+// Paces reports whether r is that of a host's pace, or of the edge's keeping it.
+func (r Reason) Paces() bool { return r == CrawlDelay || r == Backoff || r == PacingStore }
+
 // Facts are what is fixed about a reason: who set the term, the status the
 // agent gets, the RFC 9209 error type, and the title of the problem.
 type Facts struct {

@@ -66,7 +66,7 @@ func RestoreTDM(t rulings.Term, file *rulings.TDMFile) (rulings.TDMTerms, error)
 // the end of the cause (answer.cause).
 func barredBy(t rulings.Term) rulings.Reason {
 	open := strings.LastIndexByte(t.Cause, '(')
-	if t.Outcome != rulings.TermCutShort && t.Outcome != rulings.TermNotAsked || open < 0 || !strings.HasSuffix(t.Cause, ")") {
+	if t.Outcome != rulings.TermCutShort || open < 0 || !strings.HasSuffix(t.Cause, ")") {
 		return ""
 	}
 	reason := rulings.Reason(t.Cause[open+1 : len(t.Cause)-1])

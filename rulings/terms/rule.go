@@ -46,7 +46,7 @@ type inquiry struct {
 	policy  *rulings.Policy
 	pass    *passage
 	missing []rulings.Need // what only asking would tell
-	paced   bool           // a licence of this stage was kept from being asked for by its host's pace
+	paced   bool           // a licence was not asked for because of its host's pace
 }
 
 func (b *Book) inquiry(req rulings.Request, known *rulings.Terms, policy *rulings.Policy, held bool) *inquiry {
@@ -70,10 +70,12 @@ func (q *inquiry) rule(ctx context.Context) rulings.Ruling {
 		if len(needs) == 0 {
 			return r
 		}
-		q.paced = false
 		for i, n := range needs {
 			if !q.lookUp(ctx, n, q.behind(needs[i+1:])) {
 				return rulings.CouldNotDecide("the " + string(n.Kind) + " that was looked up is still needed")
+			}
+			if q.paced {
+				break // which refuses the page, so that nothing behind it is asked for (P14)
 			}
 		}
 		if len(q.missing) > 0 {
@@ -168,14 +170,11 @@ func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need, behind int)
 		return false
 	}
 	t, ok := rulings.LicenceTerms{}, true
-	switch {
-	case q.pass.held:
+	if q.pass.held {
 		t, ok = q.book.heldLicence(n, q.pass)
-	case q.paced:
-		t = notAsked(n)
-	default:
+	} else {
 		t = q.book.licence(ctx, n, q.pass, errand{behind: behind})
-		q.heed(&t)
+		q.paced = t.Barred.Paces()
 	}
 	if ok {
 		q.known.Licences = append(q.known.Licences, t)
@@ -183,28 +182,6 @@ func (q *inquiry) lookUpLicence(ctx context.Context, n rulings.Need, behind int)
 		q.missing = append(q.missing, n)
 	}
 	return true
-}
-
-// heed notes that the pace of a host kept a licence from being asked for: then
-// none of those behind it is asked for either, since the page waits for all. One
-// of the page's own host found no turn, and so was not asked (specs: pacing P14).
-func (q *inquiry) heed(t *rulings.LicenceTerms) {
-	switch t.Barred {
-	case rulings.CrawlDelay:
-		if at, ok := licencePlace(t.URL); ok && at.origin.Host == q.req.Origin.Host {
-			t.Outcome, t.Cache = rulings.TermNotAsked, ""
-		}
-		q.paced = true
-	case rulings.Backoff, rulings.PacingStore:
-		q.paced = true
-	}
-}
-
-// notAsked is a licence behind one that refuses already.
-func notAsked(n rulings.Need) rulings.LicenceTerms {
-	return rulings.LicenceTerms{Term: rulings.Term{
-		Kind: n.Kind, URL: n.URL, Mechanism: n.Mechanism, Outcome: rulings.TermNotAsked, Cause: "a licence before it could not be asked for",
-	}}
 }
 
 func (q *inquiry) lookUpTDM(ctx context.Context, behind int) bool {
