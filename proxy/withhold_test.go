@@ -250,13 +250,11 @@ func TestT111_ABodyAsLongAsTheBoundIsWhole(t *testing.T) {
 	}
 }
 
-// impatient makes the edge give up a withheld body at once.
-func impatient(e *Edge) { e.withholdTime = 50 * time.Millisecond }
-
 // A body that never ends is given up after a time, whatever of it came by then.
 func TestT111_ABodyThatNeverEndsIsGivenUp(t *testing.T) {
 	whole := t // sites last as long as the edge, so that none has the address of another
-	e := startEdge(t, edgeSetup{edge: impatient})
+	var patience time.Duration // of an edge as it is made
+	e := startEdge(t, edgeSetup{edge: func(e *Edge) { patience, e.withholdTime = e.withholdTime, 50*time.Millisecond }})
 	coded := encode["gzip"](canary)[:20]
 	for _, c := range []struct{ name, framing, came, body string }{
 		{"after a chunk", "Transfer-Encoding: chunked\r\n", "b\r\n" + canary + "\r\n", canary},
@@ -279,17 +277,9 @@ func TestT111_ABodyThatNeverEndsIsGivenUp(t *testing.T) {
 			}
 		})
 	}
-	if patience := newEdgeOnly(t).withholdTime; patience != 10*time.Second {
+	if patience != 10*time.Second {
 		t.Errorf("an edge waits %v by itself", patience)
 	}
-}
-
-// newEdgeOnly is an edge as New makes it, serving nothing.
-func newEdgeOnly(t *testing.T) *Edge {
-	t.Helper()
-	var made *Edge
-	startEdge(t, edgeSetup{edge: func(e *Edge) { made = e }})
-	return made
 }
 
 // A body that breaks off has no hash of the whole; the refusal stands.
