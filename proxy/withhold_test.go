@@ -252,7 +252,7 @@ func TestT111_ABodyAsLongAsTheBoundIsWhole(t *testing.T) {
 
 // A body that never ends is given up after a time, whatever of it came by then.
 func TestT111_ABodyThatNeverEndsIsGivenUp(t *testing.T) {
-	whole := t // sites last as long as the edge, so that none has the address of another
+	whole := t                 // sites last as long as the edge, so that none has the address of another
 	var patience time.Duration // of an edge as it is made
 	e := startEdge(t, edgeSetup{edge: func(e *Edge) { patience, e.withholdTime = e.withholdTime, 50*time.Millisecond }})
 	coded := encode["gzip"](canary)[:20]
