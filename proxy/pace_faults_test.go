@@ -95,11 +95,11 @@ func (f *brokenFS) Create(name string) (backoff.File, error) {
 	return &brokenFile{file, f}, err
 }
 
-func (f *brokenFS) Rename(from, to string) error {
+func (f *brokenFS) Replace(from, to string) (io.Closer, error) {
 	if err := f.met("rename"); err != nil {
-		return err
+		return nil, err
 	}
-	return f.FS.Rename(from, to)
+	return f.FS.Replace(from, to)
 }
 
 func (f *brokenFS) Remove(name string) error {

