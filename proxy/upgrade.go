@@ -44,8 +44,11 @@ func (b *upgradedBody) Read(p []byte) (int, error) {
 }
 
 func (b *upgradedBody) Write(p []byte) (int, error) {
+	// Counted first: the site may answer what it got, and end the websocket, before
+	// Write returns.
+	b.up.Add(int64(len(p)))
 	n, err := b.conn.Write(p)
-	b.up.Add(int64(n))
+	b.up.Add(int64(n - len(p)))
 	return n, err
 }
 
