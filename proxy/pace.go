@@ -256,10 +256,9 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, b.end
 }
 
-func (b *pacedBody) Close() error {
-	b.x.unanswered() // does nothing behind the end
-	return b.src.Close()
-}
+// Close may be called while the body is read. Pacing is told by the Read that
+// then fails, or by the end of the crossing.
+func (b *pacedBody) Close() error { return b.src.Close() }
 
 // recorded puts what pacing did into the form of the record (E18).
 func recorded(r backoff.Record) (p evidence.Pacing) {
