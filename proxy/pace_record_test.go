@@ -219,7 +219,7 @@ func TestE18_AWaitIsRecorded(t *testing.T) {
 func TestE18_AProbesRecordHasEachOfItsHosts(t *testing.T) {
 	w := startWeb(t)
 	w.host("page.test", "", func(rw http.ResponseWriter, r *http.Request) {
-		http.Redirect(rw, r, "http://other.test/robots.txt", 302)
+		http.Redirect(rw, r, "http://other.test/robots.txt", http.StatusFound)
 	})
 	w.host("other.test", "", func(rw http.ResponseWriter, r *http.Request) { rw.WriteHeader(503) })
 	e := w.edge(edgeSetup{files: atNoon()})
