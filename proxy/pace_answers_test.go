@@ -406,3 +406,34 @@ func TestP22_NothingGoesWhileAFailureIsRead(t *testing.T) {
 	}
 	w.wantAsked(t, "page.test", "/robots.txt", "/first")
 }
+
+// Who finds the line full that waits for a failure to be read is refused at once,
+// and told of no status that nobody knows yet (P11, P22).
+func TestP11_AFullLineBehindAFailureRefuses(t *testing.T) {
+	w := startWeb(t)
+	head, end := make(chan struct{}), make(chan struct{})
+	w.host("page.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/first" {
+			return
+		}
+		rw.WriteHeader(503)
+		rw.(http.Flusher).Flush()
+		close(head)
+		<-end
+	})
+	e := w.edge(edgeSetup{pace: backoff.Config{MaxWait: 9 * time.Second, MaxWaiters: 1}})
+	first, err := e.client("", false).Get("http://page.test/first")
+	must(t, err)
+	<-head
+	answers := e.line("page.test", "http://page.test/second")
+	resp, body := e.gets("", "http://page.test/third")
+	if resp.StatusCode != 429 || reasonOf(resp) != "backoff" || strings.Contains(body, "status 0") || !strings.Contains(body, "still being read") || resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("%s %v %s", resp.Status, resp.Header, body)
+	}
+	close(end)
+	text(t, first, nil)
+	if got := answers(); got[0] != 429 {
+		t.Errorf("the one that waited: %v", got)
+	}
+	w.wantAsked(t, "page.test", "/robots.txt", "/first")
+}

@@ -52,6 +52,8 @@ func paceWords(e *backoff.RefusalError, told backoff.Told) rulings.Words {
 	case told.UnderWay:
 		return rulings.Say("Another request to the site, which was failing, is under way, and the % s that a request may wait are over. Nothing was requested. Ask again after %.",
 			budget, rulings.Instant(told.RetryAt))
+	case told.HostStatus == 0: // nothing binds yet, and the line that waits to know is full
+		return rulings.Say("Requests to the site wait for an answer that is still being read, and there are too many of them. Nothing was requested. Ask again after %.", rulings.Instant(told.RetryAt))
 	}
 	return rulings.Say("The site answered with status % and is left alone. It may be asked in % s, longer than what is left of the % s that a request may wait. Nothing was requested. Ask again after %.",
 		rulings.Number(told.HostStatus), wait, budget, rulings.Instant(told.RetryAt))
