@@ -16,6 +16,9 @@ func heedsRetryAfter(status int) bool { return status == 429 || status == 503 }
 
 // Answered applies the end of a request to s, as Store.Answered does.
 func (r Rules) Answered(s State, now time.Time, a Answer) (State, Change) {
+	if s.SetAt.IsZero() && s.Empty() && !a.Paced && !Failed(a.Status) {
+		return s, Change{Event: EventNone, State: s} // most answers: nothing is kept of the host, and nothing will be (P37)
+	}
 	found := s
 	s = r.Recover(s, now)
 	c := Change{Event: EventNone}
