@@ -48,7 +48,7 @@ var layers = []layer{
 		why: "the book reaches pace, transport and log through interfaces of its own",
 	},
 	{
-		of: "rulings", may: slices.Concat([]string{"internal/hostkey"}, parsers),
+		of: "rulings", may: slices.Concat([]string{"internal/hostkey", "internal/money"}, parsers),
 		why: "a decision is a pure function: anybody can recompute it from stored bytes",
 	},
 	{of: "rulings/...", may: nil, why: "a parser turns bytes into a value and depends on nothing of ours"},

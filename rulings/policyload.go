@@ -29,9 +29,14 @@ func LoadPolicy(canonical []byte) (*Policy, error) {
 // file returns the policy as it could have been written.
 func (f *policyForm) file() PolicyFile {
 	file := PolicyFile{
-		AllowPrivate: f.AllowPrivate, Services: f.Services, Tunnels: f.Tunnels,
-		Identity: IdentityFile{f.Identity.ProductToken, f.Identity.UserAgent, f.Identity.Contact},
-		Terms:    OperatorFile{UserClasses: f.Terms.UserClasses, Country: f.Terms.Country, TDMBindsAIInput: f.Terms.TDMBindsAIInput},
+		Mode: f.Mode, Identity: IdentityFile{f.Identity.ProductToken, f.Identity.UserAgent, f.Identity.Contact},
+		Hosts:           HostsFile{Allow: written(f.Hosts.Allow), Deny: written(f.Hosts.Deny), Rules: f.Hosts.Rules},
+		RequiredLicence: f.RequiredLicence, Tunnels: f.Tunnels, AllowPrivate: f.AllowPrivate,
+		Terms:      OperatorFile{UserClasses: f.Terms.UserClasses, Country: f.Terms.Country, TDMBindsAIInput: f.Terms.TDMBindsAIInput},
+		Allowances: f.Allowances, Caps: f.Caps, Screens: f.Screens,
+	}
+	for _, s := range f.Services {
+		file.Services, file.ServiceTerms = append(file.Services, s.Host), append(file.ServiceTerms, s.ServiceFile)
 	}
 	for _, purpose := range f.Purposes {
 		file.Purposes = append(file.Purposes, string(purpose))
@@ -46,4 +51,13 @@ func (f *policyForm) file() PolicyFile {
 		file.Terms.Agreements = append(file.Terms.Agreements, AgreementFile(a))
 	}
 	return file
+}
+
+// written returns a list as it could have been written: one that is empty in the
+// canonical form was left out.
+func written(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }

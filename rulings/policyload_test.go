@@ -42,7 +42,7 @@ func TestE82APolicyOfAnotherFormIsNotLoaded(t *testing.T) {
 		"no JSON":             []byte("policy"),
 		"white space":         append([]byte(" "), good...),
 		"another format":      bytes.Replace(good, []byte("policy/1"), []byte("policy/2"), 1),
-		"a rule of hosts":     bytes.Replace(good, []byte(`"deny":[]`), []byte(`"deny":["a.test"]`), 1),
+		"hosts out of order":  bytes.Replace(good, []byte(`"deny":[]`), []byte(`"deny":["b.test","a.test"]`), 1),
 		"a member not known":  bytes.Replace(good, []byte(`"spend":[]`), []byte(`"spend":[],"t":1`), 1),
 		"a faulty allowance":  bytes.Replace(good, []byte(`"allow_private":[]`), []byte(`"allow_private":["*"]`), 1),
 		"an unknown identity": bytes.Replace(good, []byte(`"append"`), []byte(`"shout"`), 1),

@@ -1,49 +1,34 @@
 package rulings
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"regexp"
 )
 
 // policyForm is the canonical form of a policy (O5): its members stand in the
 // order in which RFC 8785 sorts them, and each is there.
 type policyForm struct {
-	AllowPrivate    []string     `json:"allow_private"`
-	Allowances      []string     `json:"allowances"`
-	Caps            struct{}     `json:"caps"`
-	Format          string       `json:"format"`
-	Hosts           hostsForm    `json:"hosts"`
-	Identity        identityForm `json:"identity"`
-	Mode            string       `json:"mode"`
-	Purposes        []Purpose    `json:"purposes"`
-	RequiredLicence []string     `json:"required_licence"`
-	Screens         screensForm  `json:"screens"`
-	Services        []string     `json:"services"`
-	Spend           []spendForm  `json:"spend"`
-	Terms           operatorForm `json:"terms"`
-	Tunnels         []string     `json:"tunnels"`
-}
-
-type hostsForm struct {
-	Allow []string `json:"allow"`
-	Deny  []string `json:"deny"`
-	Rules []string `json:"rules"`
+	AllowPrivate    []string        `json:"allow_private"`
+	Allowances      []AllowanceFile `json:"allowances"`
+	Caps            CapsFile        `json:"caps"`
+	Format          string          `json:"format"`
+	Hosts           HostsFile       `json:"hosts"`
+	Identity        identityForm    `json:"identity"`
+	Mode            string          `json:"mode"`
+	Purposes        []Purpose       `json:"purposes"`
+	RequiredLicence []string        `json:"required_licence"`
+	Screens         ScreensFile     `json:"screens"`
+	Services        []serviceForm   `json:"services"`
+	Spend           []spendForm     `json:"spend"`
+	Terms           operatorForm    `json:"terms"`
+	Tunnels         []string        `json:"tunnels"`
 }
 
 type identityForm struct {
 	Contact      string   `json:"contact,omitempty"`
 	ProductToken []string `json:"product_token"`
 	UserAgent    string   `json:"user_agent"`
-}
-
-type screensForm struct {
-	Exempt     []string `json:"exempt"`
-	Extract    string   `json:"extract"`
-	Injection  string   `json:"injection"`
-	LimitBytes int      `json:"limit_bytes"`
-	PII        string   `json:"pii"`
-	Scope      string   `json:"scope"`
 }
 
 type spendForm struct {
@@ -70,30 +55,51 @@ type reportingForm struct {
 	Profile string   `json:"profile"`
 }
 
-// seal fixes the canonical form and its digest.
+// seal fixes the canonical form and its digest. The overlays are no part of it:
+// each makes a policy with a form of its own.
 func (p *Policy) seal() {
-	none := []string{}
 	private := patternStrings(p.private)
 	for _, pr := range p.prefixes {
 		private = append(private, pr.String())
 	}
 	form := policyForm{
-		AllowPrivate: sorted(private), Allowances: none, Format: "wayleave-policy/1", Mode: "observe",
-		Hosts:    hostsForm{none, none, none},
+		AllowPrivate: sorted(private), Allowances: []AllowanceFile{}, Caps: p.Caps.form(), Format: "wayleave-policy/1", Hosts: p.Hosts.form(),
 		Identity: identityForm{p.Identity.Contact, p.Identity.Tokens, string(p.Identity.UserAgent)},
-		Purposes: p.Purposes, RequiredLicence: none,
-		Screens:  screensForm{Exempt: none, Extract: "off", Injection: "off", LimitBytes: 2 << 20, PII: "off", Scope: "sources"},
-		Services: sorted(patternStrings(p.services)), Spend: []spendForm{}, Terms: p.operator.form(), Tunnels: sorted(patternStrings(p.tunnels)),
+		Mode:     string(p.Mode), Purposes: p.Purposes, RequiredLicence: append([]string{}, p.RequiredLicence...), Screens: p.Screens.form(),
+		Services: []serviceForm{}, Spend: []spendForm{}, Terms: p.operator.form(), Tunnels: patternStrings(p.tunnels),
+	}
+	for i := range p.allowances {
+		form.Allowances = append(form.Allowances, p.allowances[i].form())
+	}
+	for i := range p.services {
+		form.Services = append(form.Services, p.services[i].form())
 	}
 	for _, rule := range p.spend {
-		form.Spend = append(form.Spend, spendForm{sorted(patternStrings(rule.hosts)), rule.user})
+		form.Spend = append(form.Spend, spendForm{sorted(patternStrings(rule.hosts)), string(rule.user)})
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // RFC 8785 escapes only what JSON must
-	if err := enc.Encode(form); err != nil {
-		panic("rulings: encoding a policy: " + err.Error()) // strings, numbers and lists only
-	}
-	p.canonical = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	p.canonical = canonical(form)
 	p.digest = sha256.Sum256(p.canonical)
 }
+
+// canonical encodes a form whose members stand in order as RFC 8785 has it: only
+// what JSON must is escaped. encoding/json escapes some signs beside, for HTML and
+// JavaScript.
+func canonical(form policyForm) []byte {
+	text, err := json.Marshal(form)
+	if err != nil {
+		panic("rulings: encoding a policy: " + err.Error()) // strings, numbers and lists only
+	}
+	return escapes.ReplaceAllFunc(text, func(escape []byte) []byte {
+		if sign, ok := needless[string(escape)]; ok {
+			return []byte(sign)
+		}
+		return escape
+	})
+}
+
+// escapes finds an escaped backslash, too, so that what stands behind one is not
+// taken for an escape.
+var (
+	escapes  = regexp.MustCompile(`\\\\|\\u[0-9a-f]{4}`)
+	needless = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029"}
+)

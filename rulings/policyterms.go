@@ -10,40 +10,9 @@ import (
 	"github.com/wayleave/wayleave/rulings/rsl"
 )
 
-// A SpendFile is one item of policy.spend as written: who may send fields that
-// spend, and to which hosts (T105).
-type SpendFile struct {
-	User  string   `json:"user"`  // proxy user name; one that ends in * stands for all that begin so
-	Hosts []string `json:"hosts"` // host patterns
-}
-
-// An OperatorFile is the section policy.terms as written: what the operator is
-// and has agreed.
-type OperatorFile struct {
-	UserClasses     []string
-	Country         string
-	Reporting       []ReportingFile
-	Agreements      []AgreementFile
-	TDMBindsAIInput bool
-}
-
-// A ReportingFile is a reporting profile that the operator meets at hosts (T92).
-type ReportingFile struct {
-	Profile string   `json:"profile"`
-	Hosts   []string `json:"hosts"`
-}
-
-// An AgreementFile is an agreement with a host. It is recorded and may add a
-// demand; it overrides nothing (T92).
-type AgreementFile struct {
-	Host      string `json:"host"`
-	Reference string `json:"reference"`
-	Reporting string `json:"reporting"` // profile that the agreement demands; empty for none
-}
-
 // A spendRule is a checked item of policy.spend.
 type spendRule struct {
-	user  string
+	user  userPattern
 	hosts []pattern
 }
 
@@ -93,27 +62,8 @@ func (p *Policy) declare(names []string, fault faulter) {
 func (p *Policy) allowSpending(rules []SpendFile, fault faulter) {
 	for i, rule := range rules {
 		key := fmt.Sprintf("spend[%d]", i)
-		if name := strings.TrimSuffix(rule.User, "*"); rule.User == "" || strings.Contains(name, "*") {
-			fault(key+".user", "%q is no user name; use one, or its beginning and *", rule.User)
-		}
-		p.spend = append(p.spend, spendRule{rule.User, hostPatterns(key+".hosts", rule.Hosts, fault)})
+		p.spend = append(p.spend, spendRule{parseUser(key+".user", rule.User, fault), hostPatterns(key+".hosts", rule.Hosts, fault)})
 	}
-}
-
-// hostPatterns checks a list of host patterns that may not be empty.
-func hostPatterns(key string, hosts []string, fault faulter) (list []pattern) {
-	if len(hosts) == 0 {
-		fault(key, "is missing; name the hosts")
-	}
-	for i, host := range hosts {
-		pt, err := parsePattern(host)
-		if err != nil {
-			fault(fmt.Sprintf("%s[%d]", key, i), "%v", err)
-			continue
-		}
-		list = append(list, pt)
-	}
-	return list
 }
 
 var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
@@ -165,9 +115,7 @@ func (o operator) form() operatorForm {
 // hostkey.Key (T105).
 func (p *Policy) MaySpend(user, host string) bool {
 	return slices.ContainsFunc(p.spend, func(r spendRule) bool {
-		prefix, wild := strings.CutSuffix(r.user, "*")
-		named := user == r.user || wild && strings.HasPrefix(user, prefix)
-		return user != "" && named && matchAny(r.hosts, host)
+		return user != "" && r.user.match(user) && matchAny(r.hosts, host)
 	})
 }
 
