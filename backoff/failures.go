@@ -16,8 +16,8 @@ func heedsRetryAfter(status int) bool { return status == 429 || status == 503 }
 
 // Answered applies the end of a request to s, as Store.Answered does.
 func (r Rules) Answered(s State, now time.Time, a Answer) (State, Change) {
-	if s.SetAt.IsZero() && s.Empty() && !a.Paced && !Failed(a.Status) {
-		return s, Change{Event: EventNone, State: s} // most answers: nothing is kept of the host, and nothing will be (P37)
+	if !s.concerns(a) {
+		return s, Change{Event: EventNone, State: s}
 	}
 	found := s
 	s = r.Recover(s, now)
@@ -42,6 +42,12 @@ func (r Rules) Answered(s State, now time.Time, a Answer) (State, Change) {
 	}
 	c.State = changed(found, s, now)
 	return c.State, c
+}
+
+// concerns reports whether a can change anything. Most answers cannot: nothing is
+// kept of the host, and nothing will be (P37).
+func (s *State) concerns(a Answer) bool {
+	return !s.SetAt.IsZero() || !s.Empty() || a.Paced || Failed(a.Status)
 }
 
 // failed returns b after one more failure (P17, P20).

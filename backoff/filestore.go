@@ -49,10 +49,7 @@ const (
 
 // Look implements Store.
 func (s *FileStore) Look(ctx context.Context, host string) (State, time.Time, error) {
-	if err := ctx.Err(); err != nil {
-		return State{}, time.Time{}, err
-	}
-	found, err := s.read(host, FileName(host))
+	found, err := s.look(ctx, host, FileName(host))
 	if err != nil {
 		return State{}, time.Time{}, err
 	}
@@ -101,7 +98,15 @@ func (s *FileStore) Reserve(ctx context.Context, host string, seen State, sender
 
 // Answered implements Store.
 func (s *FileStore) Answered(ctx context.Context, host string, a Answer) (c Change, err error) {
-	err = s.change(ctx, host, func(found State, now time.Time) (next State) {
+	name := FileName(host)
+	found, err := s.look(ctx, host, name)
+	if err != nil {
+		return Change{}, err
+	}
+	if !found.concerns(a) {
+		return Change{Event: EventNone, State: found}, nil
+	}
+	err = s.changeFrom(ctx, &found, name, func(found State, now time.Time) (next State) {
 		next, c = s.rules.Answered(found, now, a)
 		return next
 	})
@@ -126,27 +131,38 @@ func result[T any](value T, err error) (T, error) {
 // change replaces the state of host by what step makes of it. step is called
 // with what is stored, and again under the lock if that would change it.
 func (s *FileStore) change(ctx context.Context, host string, step func(found State, now time.Time) State) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	name := FileName(host)
-	found, err := s.read(host, name)
+	found, err := s.look(ctx, host, name)
 	if err != nil {
 		return err
 	}
-	if step(found, s.now().Round(0)).Equal(found) {
+	return s.changeFrom(ctx, &found, name, step)
+}
+
+// changeFrom is change after found was read.
+func (s *FileStore) changeFrom(ctx context.Context, found *State, name string, step func(found State, now time.Time) State) error {
+	if step(*found, s.now().Round(0)).Equal(*found) {
 		return nil
 	}
-	held, err := s.lock(ctx, host, name)
+	held, err := s.lock(ctx, found.Host, name)
 	if err != nil {
 		return err
 	}
 	defer held.release()
-	if found, err = s.read(host, name); err != nil {
+	locked, err := s.read(found.Host, name)
+	if err != nil {
 		return err
 	}
-	held.old, err = s.replace(name, found, step(found, s.now().Round(0)))
+	held.old, err = s.replace(name, locked, step(locked, s.now().Round(0)))
 	return err
+}
+
+// look reads what is stored, for a caller that still waits for it.
+func (s *FileStore) look(ctx context.Context, host, name string) (State, error) {
+	if err := ctx.Err(); err != nil {
+		return State{}, err
+	}
+	return s.read(host, name)
 }
 
 // read returns what is stored of host. No file, and nothing that could hold
