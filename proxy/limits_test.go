@@ -43,7 +43,7 @@ func TestN3ASilentClientIsGivenUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			patience := soon
 			if c.secure { // with the head alone: the handshake takes the time it takes
-				patience = func(e *Edge) { e.inner.ReadHeaderTimeout = 50 * time.Millisecond }
+				patience = func(e *Edge) { e.inner.ReadHeaderTimeout = 300 * time.Millisecond }
 			}
 			e := startEdge(t, edgeSetup{edge: patience})
 			conn, err := e.tunnel("site.test:443")

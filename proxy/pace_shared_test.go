@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,10 @@ func TestP33_AReservationIsToldToItsTenantOnly(t *testing.T) {
 	}
 }
 
+// edgeName is what an edge calls itself in Proxy-Status: random, so that any
+// figure may stand in it.
+var edgeName = regexp.MustCompile(`wayleave-[0-9a-f]{16}`)
+
 // Nothing that a tenant reads tells of another's hosts, of what a host wrote, or
 // of figures that another's requests brought about (P30, P33).
 func TestP33_NoOctetTellsOfAnotherTenant(t *testing.T) {
@@ -153,7 +158,7 @@ func TestP33_NoOctetTellsOfAnotherTenant(t *testing.T) {
 				t.Errorf("%s: %s %s", u, resp.Status, body)
 			}
 			resp.Header.Del("Date")
-			octets := fmt.Sprint(resp.Status, resp.Header, strings.ReplaceAll(body, "rel=", ""))
+			octets := edgeName.ReplaceAllString(fmt.Sprint(resp.Status, resp.Header, strings.ReplaceAll(body, "rel=", "")), "")
 			for _, secret := range []string{canary, "busy.test", "hidden.test", "slow.test", "licensed.test", "127.0.0.1", "503", raw, "776", "775", "58.5", "tenant-one", "robots.txt", "licence", e.data} {
 				if strings.Contains(octets, secret) {
 					t.Errorf("%s as %q tells of %q: %s", u, accept, secret, octets)
