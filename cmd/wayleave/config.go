@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -55,87 +56,64 @@ type config struct {
 	policyFaults faults
 }
 
-// A configKey is one key of the configuration. The table below is the only list
-// of them: it drives the file's reader, the environment, the defaults and the
-// help text, and the documentation is tested against it.
+// A configKey is one key of the configuration. The two tables are the only list
+// of them: they drive the file's reader, the environment, the defaults, the help
+// text and the schema, and the documentation is tested against them.
 type configKey struct {
 	name string
-	form form
-	def  string // as it would be written in the environment; empty for none
-	doc  string
-	set  func(c *config, values []string) error // values are whole lists; one value for a scalar
+	shape
+	def string // as it would be written in the environment; empty for none
+	doc string
+	set func(c *config, values []string) error // values are whole lists; one value for a scalar
 }
 
 // configKeys are all keys, in the order of the documentation (A20).
-var configKeys = []configKey{
-	{"listen", formText, "127.0.0.1:3128", "where agents connect, host:port; port 0 takes a free one",
+var configKeys = slices.Concat(edgeKeys, policyKeys)
+
+// edgeKeys are the keys outside the section policy.
+var edgeKeys = []configKey{
+	{"listen", aText, "127.0.0.1:3128", "where agents connect, host:port; port 0 takes a free one",
 		func(c *config, v []string) error { return setAddress(&c.listen, v[0]) }},
-	{"admin.listen", formText, "127.0.0.1:3129", "where the admin API listens, host:port; port 0 takes a free one",
+	{"admin.listen", aText, "127.0.0.1:3129", "where the admin API listens, host:port; port 0 takes a free one",
 		func(c *config, v []string) error { return setAddress(&c.adminListen, v[0]) }},
-	{"admin.open_metrics", formBool, "false", "serve /metrics without the admin token",
+	{"admin.open_metrics", aBool, "false", "serve /metrics without the admin token",
 		func(c *config, v []string) error { return setBool(&c.openMetrics, v[0]) }},
-	{"data", formPath, "", "the data directory; by default $XDG_STATE_HOME/wayleave",
+	{"data", aPath, "", "the data directory; by default $XDG_STATE_HOME/wayleave",
 		func(c *config, v []string) error { return setPath(&c.data, v[0]) }},
-	{"auth", formText, "open", "open: any session name is taken (loopback listeners only); token: issued credentials are needed",
+	{"auth", oneWord("open", "token"), "open", "open: any session name is taken (loopback listeners only); token: issued credentials are needed",
 		func(c *config, v []string) error { return setAuth(&c.auth, v[0]) }},
-	{"tenancy", formText, "single", "single: refusals tell all that is known of a host's pace; shared: sessions belong to different parties and learn nothing of each other (needs auth: token)",
+	{"tenancy", oneWord("single", "shared"), "single", "single: refusals tell all that is known of a host's pace; shared: sessions belong to different parties and learn nothing of each other (needs auth: token)",
 		func(c *config, v []string) error { return setTenancy(&c.shared, v[0]) }},
-	{"connect_ports", formPorts, "443,80,8443,8080", `ports that CONNECT may ask for; ports and ranges such as "9000-9999"`,
+	{"connect_ports", somePorts, "443,80,8443,8080", `ports that CONNECT may ask for; ports and ranges such as "9000-9999"`,
 		func(c *config, v []string) error { return setPorts(&c.connectPorts, v) }},
-	{"upstream.ca_file", formPath, "", "a PEM file of roots trusted beside the system's",
+	{"upstream.ca_file", aPath, "", "a PEM file of roots trusted beside the system's",
 		func(c *config, v []string) error { return setCAFile(&c.caFile, v[0]) }},
-	{"upstream.proxy", formText, "", "the URL of a proxy that all requests go through",
+	{"upstream.proxy", aText, "", "the URL of a proxy that all requests go through",
 		func(c *config, v []string) error { return setProxyURL(&c.upstreamProxy, v[0]) }},
-	{"upstream.head_timeout", formDuration, "30s", "how long a source may take to begin its answer",
+	{"upstream.head_timeout", aDuration, "30s", "how long a source may take to begin its answer",
 		func(c *config, v []string) error { return setDuration(&c.headTimeout, v[0], time.Millisecond) }},
-	{"shutdown_grace", formDuration, "30s", "how long exchanges may go on after SIGTERM",
+	{"shutdown_grace", aDuration, "30s", "how long exchanges may go on after SIGTERM",
 		func(c *config, v []string) error { return setDuration(&c.shutdownGrace, v[0], 0) }},
-	{"pacing.max_wait", formDuration, "20s", "how long a crossing may wait in all for its hosts' pace",
+	{"pacing.max_wait", aDuration, "20s", "how long a crossing may wait in all for its hosts' pace",
 		func(c *config, v []string) error { return setDuration(&c.pacing.MaxWait, v[0], time.Millisecond) }},
-	{"pacing.max_delay", formDuration, "60s", "the longest Crawl-delay that is kept as written",
+	{"pacing.max_delay", aDuration, "60s", "the longest Crawl-delay that is kept as written",
 		func(c *config, v []string) error { return setDuration(&c.pacing.MaxDelay, v[0], time.Millisecond) }},
-	{"pacing.max_waiters", formCount, "1000", "how many requests may wait for one host",
+	{"pacing.max_waiters", aCount, "1000", "how many requests may wait for one host",
 		func(c *config, v []string) error { return setCount(&c.pacing.MaxWaiters, v[0]) }},
-	{"pacing.lock_wait", formDuration, "2s", "how long the lock of a host's state may be waited for",
+	{"pacing.lock_wait", aDuration, "2s", "how long the lock of a host's state may be waited for",
 		func(c *config, v []string) error { return setDuration(&c.pacing.LockWait, v[0], time.Millisecond) }},
-	{"pacing.store", formText, "file", "where hosts' pace is kept: file, in the data directory, or the redis:// URL of a server that several edges share",
+	{"pacing.store", aText, "file", "where hosts' pace is kept: file, in the data directory, or the redis:// URL of a server that several edges share",
 		func(c *config, v []string) error { return setStore(&c.paceStore, v[0]) }},
-	{"evidence.segment_bytes", formSize, "64MiB", "a log goes on in a new segment when the one in use has this size",
+	{"evidence.segment_bytes", aSize, "64MiB", "a log goes on in a new segment when the one in use has this size",
 		func(c *config, v []string) error { return setSize(&c.segmentBytes, v[0], 1<<10) }},
-	{"evidence.session_idle", formDuration, "30m", "a session's log is closed after so long without a crossing",
+	{"evidence.session_idle", aDuration, "30m", "a session's log is closed after so long without a crossing",
 		func(c *config, v []string) error { return setDuration(&c.sessionIdle, v[0], time.Millisecond) }},
-	{"evidence.append_wait", formDuration, "10s", "how long an answer waits for its record to be on disk",
+	{"evidence.append_wait", aDuration, "10s", "how long an answer waits for its record to be on disk",
 		func(c *config, v []string) error { return setDuration(&c.appendWait, v[0], time.Millisecond) }},
-	{"evidence.secret_names", formList, "", "further names whose values are replaced in recorded URLs",
+	{"evidence.secret_names", aList, "", "further names whose values are replaced in recorded URLs",
 		func(c *config, v []string) error { return setSecretNames(&c.secretNames, v) }},
-	{"evidence.secret_paths", formList, "", "host/path patterns whose segments marked * are replaced in recorded URLs",
+	{"evidence.secret_paths", aList, "", "host/path patterns whose segments marked * are replaced in recorded URLs",
 		func(c *config, v []string) error { return setSecretPaths(&c.secretPaths, v) }},
-	{"policy.purposes", formList, "ai-input", "what agents do with pages, so what terms are ruled for: of ai-input, ai-train, ai-index, search",
-		func(c *config, v []string) error { c.policyFile.Purposes = v; return nil }},
-	{"policy.allow_private", formList, "", "hosts and CIDR prefixes that may be reached though they are not public",
-		func(c *config, v []string) error { c.policyFile.AllowPrivate = v; return nil }},
-	{"policy.services", formHosts, "", "hosts that are not sources: no source terms are ruled for them",
-		func(c *config, v []string) error { c.policyFile.Services = v; return nil }},
-	{"policy.tunnels", formList, "", "hosts that are passed through unread; each must be covered by policy.services",
-		func(c *config, v []string) error { c.policyFile.Tunnels = v; return nil }},
-	{"policy.identity.product_token", formOneOrMany, "wayleave", "names ruled for in robots.txt; the first is the edge's own",
-		func(c *config, v []string) error { return setFilled(&c.policyFile.Identity.ProductToken, v) }},
-	{"policy.identity.user_agent", formText, "append", "what becomes of the agent's User-Agent at sources: keep, append or replace",
-		func(c *config, v []string) error { c.policyFile.Identity.UserAgent = v[0]; return nil }},
-	{"policy.identity.contact", formText, "", "URL or mail address added to the edge's part of User-Agent",
-		func(c *config, v []string) error { c.policyFile.Identity.Contact = v[0]; return nil }},
-	{"policy.spend", formRecords, "", "who may send fields that spend, and where: mappings {user, hosts}, in the environment as a JSON array",
-		func(c *config, v []string) error { return setRecords(&c.policyFile.Spend, v) }},
-	{"policy.terms.user_classes", formList, "", "what the operator is, as licences call it, such as commercial",
-		func(c *config, v []string) error { c.policyFile.Terms.UserClasses = v; return nil }},
-	{"policy.terms.country", formText, "", "where the operator is, in two capitals such as DE",
-		func(c *config, v []string) error { c.policyFile.Terms.Country = v[0]; return nil }},
-	{"policy.terms.reporting", formRecords, "", "reporting that the operator does: mappings {profile, hosts}, in the environment as a JSON array",
-		func(c *config, v []string) error { return setRecords(&c.policyFile.Terms.Reporting, v) }},
-	{"policy.terms.agreements", formRecords, "", "agreements with hosts: mappings {host, reference, reporting}, in the environment as a JSON array",
-		func(c *config, v []string) error { return setRecords(&c.policyFile.Terms.Agreements, v) }},
-	{"policy.terms.tdm_binds_ai_input", formBool, "false", "let a TDM reservation refuse ai-input, too",
-		func(c *config, v []string) error { return setBool(&c.policyFile.Terms.TDMBindsAIInput, v[0]) }},
 }
 
 // findKey returns the key with the given name, nil when there is none.
@@ -165,14 +143,4 @@ func inPolicy(key string) bool { return key == "policy" || strings.HasPrefix(key
 // variable returns the name of the environment variable of k (A20).
 func (k *configKey) variable() string {
 	return "WAYLEAVE_" + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
-}
-
-// list reports whether k takes more than one value. In the environment they are
-// parted by commas, but mappings are a JSON array.
-func (k *configKey) list() bool {
-	switch k.form {
-	case formList, formPorts, formHosts, formOneOrMany, formRecords:
-		return true
-	}
-	return false
 }

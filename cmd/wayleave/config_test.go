@@ -216,11 +216,11 @@ func TestConfigPolicyFaults(t *testing.T) {
 			[]string{"c.yaml:2: policy.allow_private: wants a list of text"},
 		},
 		"O2 a service without a host, and with what is not known": {
-			"policy:\n  services:\n    - {pace: true}\n    - {host: a.example, price: \"1\"}\n    - {host: [a]}\n",
+			"policy:\n  services:\n    - {place: true}\n    - {host: a.example, price: \"1\"}\n    - {host: [a]}\n",
 			[]string{
-				"c.yaml:3: policy.services[0].pace: unknown key",
 				"c.yaml:3: policy.services[0].host: is missing",
-				"c.yaml:4: policy.services[1].price: unknown key",
+				"c.yaml:3: policy.services[0].place: unknown key; the nearest known one is pace (known here: host, pace, price, charge_header)",
+				`c.yaml:4: policy.services[1].price: "1" is none of reported, unknown`,
 				"c.yaml:5: policy.services[2].host: wants text, not a list",
 			},
 		},
@@ -256,8 +256,8 @@ func TestConfigPolicyFaults(t *testing.T) {
 }
 
 func TestO3FaultsOutsideThePolicyListBoth(t *testing.T) {
-	_, err := loadText("policy:\n  mode: strict\nauth: none\n", nil, nil)
-	checkFaults(t, err, []string{"c.yaml:2: policy.mode: unknown key", `c.yaml:3: auth: "none"`})
+	_, err := loadText("policy:\n  mod: strict\nauth: none\n", nil, nil)
+	checkFaults(t, err, []string{"c.yaml:2: policy.mod: unknown key", `c.yaml:3: auth: "none"`})
 }
 
 func TestA20EveryKeyIsRead(t *testing.T) {
@@ -296,6 +296,7 @@ policy:
 	}
 	want := termsFile
 	want.AllowPrivate, want.Services, want.Tunnels = []string{"127.0.0.0/8"}, []string{"api.example", "git.example"}, []string{"git.example"}
+	want.ServiceTerms = make([]rulings.ServiceFile, 2)
 	want.Identity = rulings.IdentityFile{ProductToken: []string{"one", "two"}, UserAgent: "keep", Contact: "mailto:a@example.org"}
 	if diff := cmp.Diff(want, c.policyFile); diff != "" {
 		t.Error(diff)
@@ -431,8 +432,8 @@ func FuzzParseConfig(f *testing.F) {
 			}
 		}
 		for _, s := range settings {
-			if !s.key.list() && len(s.items) != 1 {
-				t.Errorf("%s has %d values", s.key.name, len(s.items))
+			if !s.key.list() && len(s.values) != 1 {
+				t.Errorf("%s has %d values", s.key.name, len(s.values))
 			}
 		}
 		c := newConfig("c.yaml")

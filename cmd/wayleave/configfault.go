@@ -12,6 +12,7 @@ import (
 type position struct {
 	source string
 	line   int
+	column int // orders what stands on one line
 }
 
 func (p position) String() string {
@@ -53,7 +54,7 @@ func (f faults) sort() {
 	slices.SortStableFunc(f, func(a, b fault) int {
 		switch {
 		case a.at.line > 0 && b.at.line > 0:
-			return cmp.Compare(a.at.line, b.at.line)
+			return cmp.Or(cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.column, b.at.column))
 		case a.at.line > 0:
 			return -1
 		case b.at.line > 0:
@@ -61,6 +62,29 @@ func (f faults) sort() {
 		}
 		return 0
 	})
+}
+
+// with adds more faults, but for those that only follow from one of f: of a value
+// that could not be read, what it would have meant is not wrong as well.
+func (f faults) with(more faults) faults {
+	all := f
+	for _, m := range more {
+		if !slices.ContainsFunc(f, m.follows) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// under reports whether any of f is of key or of a part of it.
+func (f faults) under(key string) bool {
+	return slices.ContainsFunc(f, func(one fault) bool { return one.follows(fault{at: one.at, key: key}) })
+}
+
+// follows reports whether f is of the value that g is a fault of, or of a part of it.
+func (f fault) follows(g fault) bool {
+	rest, ok := strings.CutPrefix(f.key, g.key)
+	return ok && g.key != "" && f.at.source == g.at.source && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // split parts the faults that leave the edge without a policy from those that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,17 +19,10 @@ const maxConfig = 1 << 20
 
 // A setting is one key's value as the file, the environment or a flag has it.
 type setting struct {
-	key   *configKey
-	at    position
-	items []item // exactly one for a scalar
-	lone  bool   // a list's one item, written without brackets
-}
-
-// An item is one value of a setting and where it stands.
-type item struct {
-	text   string
+	key    *configKey
 	at     position
-	within map[string]position // of a mapping, where each value in it stands, by its path such as ".hosts[1]"
+	values []string            // exactly one for a scalar; a mapping is one of JSON
+	places map[string]position // where each item and each value in it stands, by its whole path
 }
 
 // parseConfig reads the text of a configuration file strictly (A20, O2): it
@@ -36,7 +30,7 @@ type item struct {
 // form. Whether the values make sense is judged when they are applied. It never
 // guesses: no value is trimmed, converted or dropped without a fault.
 func parseConfig(name string, text []byte) ([]setting, faults) {
-	r := &fileReader{name: name, seen: map[string]int{}}
+	r := newFileReader(name)
 	root, ok := r.document(text)
 	if ok && root != nil {
 		r.mapping(root, "")
@@ -50,15 +44,23 @@ type fileReader struct {
 	name     string
 	seen     map[string]int // line of each key met so far
 	settings []setting
-	records  int // met so far of what maxRecords bounds
+	places   map[string]position // of the values of the key that is read
+	items    int                 // met so far of what maxItems bounds
 	faults   faults
 }
 
-func (r *fileReader) fault(line int, key, format string, args ...any) {
+func newFileReader(name string) *fileReader {
+	return &fileReader{name: name, seen: map[string]int{}, places: map[string]position{}}
+}
+
+// at returns where n stands.
+func (r *fileReader) at(n *yaml.Node) position { return position{r.name, n.Line, n.Column} }
+
+func (r *fileReader) fault(at position, key, format string, args ...any) {
 	if quoted := strconv.Quote(key); quoted != `"`+key+`"` {
 		key = quoted // it would break the fault's line, or look like another key
 	}
-	r.faults = append(r.faults, fault{position{r.name, line}, key, fmt.Sprintf(format, args...)})
+	r.faults = append(r.faults, fault{at, key, fmt.Sprintf(format, args...)})
 }
 
 // yamlLine finds the line in the YAML reader's own error texts.
@@ -67,7 +69,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 // document returns the root mapping, nil for an empty file.
 func (r *fileReader) document(text []byte) (*yaml.Node, bool) {
 	if len(text) > maxConfig {
-		r.fault(1, "", "is larger than %d bytes", maxConfig)
+		r.fault(position{r.name, 1, 1}, "", "is larger than %d bytes", maxConfig)
 		return nil, false
 	}
 	var doc, next yaml.Node
@@ -80,7 +82,7 @@ func (r *fileReader) document(text []byte) (*yaml.Node, bool) {
 		return nil, false
 	}
 	if err := dec.Decode(&next); err == nil {
-		r.fault(next.Line, "", "a second document begins here; use one")
+		r.fault(r.at(&next), "", "a second document begins here; use one")
 		return nil, false
 	} else if !errors.Is(err, io.EOF) {
 		r.syntax(err)
@@ -91,7 +93,7 @@ func (r *fileReader) document(text []byte) (*yaml.Node, bool) {
 		return nil, true
 	}
 	if root.Kind != yaml.MappingNode {
-		r.fault(root.Line, "", "is no mapping of keys to values")
+		r.fault(r.at(root), "", "is no mapping of keys to values")
 		return nil, false
 	}
 	return root, true
@@ -103,7 +105,7 @@ func (r *fileReader) syntax(err error) {
 		line, _ = strconv.Atoi(m[1])
 		line, problem = max(line, 1), m[2]
 	}
-	r.fault(line, "", "is no YAML: %s", problem)
+	r.fault(position{r.name, line, 1}, "", "is no YAML: %s", problem)
 }
 
 // mapping reads the keys of a section. Every level of known sections is finite,
@@ -111,22 +113,22 @@ func (r *fileReader) syntax(err error) {
 func (r *fileReader) mapping(n *yaml.Node, section string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], resolve(n.Content[i+1])
-		path := join(section, k.Value)
+		path, at := join(section, k.Value), r.at(k)
 		if first, twice := r.seen[path]; twice {
-			r.fault(k.Line, path, "given twice; it stands in line %d already", first)
+			r.fault(at, path, "given twice; it stands in line %d already", first)
 			continue
 		}
 		r.seen[path] = k.Line
 		key := findKey(path)
 		switch {
 		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" || strings.Contains(k.Value, "."):
-			r.fault(k.Line, path, "%s", r.notAKey(k.Value, section))
+			r.fault(at, path, "%s", r.notAKey(k.Value, section))
 		case key != nil:
-			r.value(key, v, k.Line)
+			r.value(key, v, at)
 		case isSection(path):
-			r.section(v, path, k.Line)
+			r.section(v, path, at)
 		default:
-			r.fault(k.Line, path, "%s", unknownKey(k.Value, knownUnder(section)))
+			r.fault(at, path, "%s", unknownKey(k.Value, knownUnder(section)))
 		}
 	}
 }
@@ -142,39 +144,62 @@ func (r *fileReader) notAKey(name, section string) string {
 
 // section reads a mapping. One without content is one without keys: everything
 // under it may have been commented out.
-func (r *fileReader) section(v *yaml.Node, path string, line int) {
+func (r *fileReader) section(v *yaml.Node, path string, at position) {
 	switch {
 	case v.Kind == yaml.MappingNode:
 		r.mapping(v, path)
 	case !isNull(v):
-		r.fault(line, path, "is no mapping; known under it: %s", strings.Join(knownUnder(path), ", "))
+		r.fault(at, path, "is no mapping; known under it: %s", strings.Join(knownUnder(path), ", "))
 	}
 }
 
-// value reads the value of key, whose name stands in the given line.
-func (r *fileReader) value(key *configKey, v *yaml.Node, line int) {
-	s := setting{key: key, at: position{r.name, line}}
+// value reads the value of key, whose name stands at the given place. A list that
+// cannot be read is set to a hole: other keys are judged by what is in it, and
+// must not be found wrong because of this fault.
+func (r *fileReader) value(key *configKey, v *yaml.Node, at position) {
+	var value any
+	r.places[key.name] = at
 	if isNull(v) {
-		r.fault(line, key.name, "has no value; leave the key out for the default")
-		return
-	}
-	if key.list() && v.Kind == yaml.SequenceNode {
-		before := len(r.faults)
-		for i, child := range v.Content {
-			it, ok := r.item(key, resolve(child), fmt.Sprintf("%s[%d]", key.name, i))
-			if ok {
-				s.items = append(s.items, it)
-			}
-		}
-		if len(r.faults) > before {
-			return
-		}
-	} else if it, ok := r.scalar(key, v, line); ok {
-		s.items, s.lone = []item{it}, true
+		r.fault(at, key.name, "has no value; leave the key out for the default")
 	} else {
+		value = r.read(&key.shape, v, key.name, at)
+	}
+	if r.items > maxItems {
+		r.fault(at, key.name, "%s", tooMany)
+		value = nil
+	}
+	if value == nil && key.list() {
+		value = []any{key.hole()}
+	}
+	if value == "" && (key.form == formText || key.form == formWord) {
+		r.fault(at, key.name, "is empty; leave the key out for the default")
+		value = nil
+	}
+	s := setting{key: key, at: at, places: r.takePlaces()}
+	switch value := value.(type) {
+	case string:
+		s.values = []string{value}
+	case []any:
+		s.values = []string{} // an empty list is not the same as none
+		for _, item := range value {
+			s.values = append(s.values, itemText(item))
+		}
+	default:
 		return
 	}
 	r.settings = append(r.settings, s)
+}
+
+// itemText returns an item of a list as a set function takes it.
+func itemText(item any) string {
+	if text, ok := item.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(item)
+	if err != nil {
+		panic("wayleave: encoding an item: " + err.Error()) // of strings, numbers and lists
+	}
+	return string(text)
 }
 
 func join(section, name string) string {

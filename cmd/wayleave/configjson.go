@@ -13,11 +13,12 @@ import (
 // writtenRecords makes the setting of a key of formRecords from a JSON text, the
 // environment's form of it. It is judged as a file is, without lines.
 func (k *configKey) writtenRecords(text string, at position) ([]setting, faults) {
-	r := &fileReader{name: at.source}
+	r := newFileReader(at.source)
 	if root, err := jsonNode(text); err != nil {
-		r.fault(0, k.name, "is no JSON: %v; here it %s as a JSON array", err, k.wants())
+		r.fault(at, k.name, "is no JSON: %v; here it %s as a JSON array", err, k.wants())
+		r.settings = []setting{{key: k, at: at, values: []string{itemText(k.hole())}, places: map[string]position{k.name: at}}}
 	} else {
-		r.value(k, root, 0)
+		r.value(k, root, at)
 	}
 	return r.settings, r.faults
 }
@@ -55,6 +56,9 @@ func nextNode(dec *json.Decoder) (*yaml.Node, error) {
 		n.Tag, n.Value = "!!str", t
 	case json.Number:
 		n.Tag, n.Value = "!!float", t.String()
+		if strings.Trim(n.Value, "0123456789") == "" {
+			n.Tag = "!!int"
+		}
 	case bool:
 		n.Tag, n.Value = "!!bool", fmt.Sprint(t)
 	}

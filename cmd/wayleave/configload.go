@@ -1,14 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/wayleave/wayleave/rulings"
 )
 
 // A source is everything a configuration is made from. It is kept, so that a
@@ -30,10 +29,13 @@ func (s source) load() (*config, error) {
 	for _, read := range []func() ([]setting, faults){s.defaults, s.fileSettings, s.envSettings, s.flagSettings} {
 		settings, found := read()
 		all = append(all, found...)
-		all = append(all, c.apply(settings)...)
+		all = all.with(c.apply(settings))
 	}
-	all = append(all, c.checkTenancy()...)
-	all = append(all, c.checkPolicy()...)
+	if !all.under("auth") {
+		all = append(all, c.checkTenancy()...)
+		all = all.with(c.checkSessions())
+	}
+	all = all.with(c.checkPolicy())
 	all.sort()
 	policy, rest := all.split()
 	if len(rest) > 0 {
@@ -111,18 +113,26 @@ func layer(get func(*configKey) (value string, at position, given bool)) ([]sett
 
 // written makes the setting of a value in the environment's form: a list is
 // parted by commas, and blanks round them do not count. Only a list of mappings,
-// which is JSON, can have a fault of form.
+// which is JSON, can have a fault of form; items of one text may stand as in any list.
 func (k *configKey) written(v string, at position) ([]setting, faults) {
-	if k.form == formRecords {
+	if k.form == formRecords && (k.short == "" || strings.HasPrefix(v, "[")) {
 		return k.writtenRecords(v, at)
 	}
-	s := setting{key: k, at: at}
+	s := setting{key: k, at: at, values: []string{v}, places: map[string]position{k.name: at}}
 	if !k.list() {
-		s.items = []item{{text: v, at: at}}
+		if k.form == formSize && v != "" && strings.Trim(v, "0123456789") == "" {
+			s.values[0] += "B"
+		}
 		return []setting{s}, nil
 	}
-	for part := range strings.SplitSeq(v, ",") {
-		s.items = append(s.items, item{text: strings.TrimSpace(part), at: at})
+	s.values = nil
+	for i, part := range strings.Split(v, ",") {
+		part = strings.TrimSpace(part)
+		if k.short != "" {
+			part = itemText(map[string]any{k.short: part})
+		}
+		s.values = append(s.values, part)
+		s.places[fmt.Sprintf("%s[%d]", k.name, i)] = at
 	}
 	return []setting{s}, nil
 }
@@ -143,16 +153,13 @@ func defaultData(getenv func(string) string) string {
 func (c *config) apply(settings []setting) faults {
 	var found faults
 	for _, s := range settings {
-		values := make([]string, len(s.items))
-		for i, it := range s.items {
-			values[i] = it.text
-		}
-		c.remember(s, values)
-		for _, err := range each(s.key.set(c, values)) {
+		c.remember(s)
+		for _, err := range each(s.key.set(c, s.values)) {
 			f := fault{s.at, s.key.name, err.Error()}
 			var one *itemError
 			if errors.As(err, &one) {
-				f.at, f.key = s.items[one.index].at, fmt.Sprintf("%s[%d]", s.key.name, one.index)
+				f.key = fmt.Sprintf("%s[%d]", s.key.name, one.index)
+				f.at = cmp.Or(s.places[f.key], s.at)
 			}
 			found = append(found, f)
 		}
@@ -173,25 +180,15 @@ func each(err error) []error {
 
 // remember keeps what was written for a key, and of a policy key where each item
 // and each value in it stands, in place of what an earlier layer had.
-func (c *config) remember(s setting, values []string) {
-	c.written[s.key.name], c.writtenAt[s.key.name] = values, s.at
+func (c *config) remember(s setting) {
+	c.written[s.key.name], c.writtenAt[s.key.name] = s.values, s.at
 	if !inPolicy(s.key.name) {
 		return
 	}
 	maps.DeleteFunc(c.policyAt, func(k string, _ position) bool {
 		return k == s.key.name || strings.HasPrefix(k, s.key.name+"[")
 	})
-	c.policyAt[s.key.name] = s.at
-	for i, it := range s.items {
-		if s.lone {
-			break // known by the key alone
-		}
-		path := fmt.Sprintf("%s[%d]", s.key.name, i)
-		c.policyAt[path] = it.at
-		for within, at := range it.within {
-			c.policyAt[path+within] = at
-		}
-	}
+	maps.Copy(c.policyAt, s.places)
 }
 
 // checkTenancy refuses parties that cannot be told apart (P33): where any user
@@ -202,37 +199,4 @@ func (c *config) checkTenancy() faults {
 		return nil
 	}
 	return faults{{c.writtenAt["tenancy"], "tenancy", fmt.Sprintf("shared needs auth: token, but auth is %s (%s)", c.auth, c.writtenAt["auth"])}}
-}
-
-// checkPolicy makes the effective policy. What is judged is the section as all
-// layers together make it, since a tunnel listed by one may be covered by a
-// service of another.
-func (c *config) checkPolicy() faults {
-	policy, problems := rulings.NewPolicy(c.policyFile)
-	c.policy = policy
-	var found faults
-	for _, p := range problems {
-		key := "policy." + p.Key
-		if _, ok := c.policyAt[key]; !ok {
-			key = strings.TrimSuffix(key, "[0]") // a list's one item, written without brackets
-		}
-		found = append(found, fault{c.place(key), key, p.Problem})
-	}
-	return found
-}
-
-// place returns where a value of the policy was written, or else the nearest
-// that it is in.
-func (c *config) place(key string) position {
-	for {
-		at, ok := c.policyAt[key]
-		if ok {
-			return at
-		}
-		end := strings.LastIndexAny(key, ".[")
-		if end < 0 {
-			return position{source: "default"} // nobody wrote any of it
-		}
-		key = key[:end]
-	}
 }

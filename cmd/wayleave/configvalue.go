@@ -2,9 +2,11 @@ package main
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -16,23 +18,6 @@ import (
 	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/backoff/valkey"
 	"github.com/wayleave/wayleave/proxy"
-)
-
-// A form is how a key's value is written.
-type form uint8
-
-const (
-	formText      form = iota // one string
-	formPath                  // one string; relative to the file that names it
-	formBool                  // true or false
-	formCount                 // a whole number
-	formDuration              // one string with its unit
-	formSize                  // one string with its unit
-	formList                  // a list of strings
-	formPorts                 // a list of numbers and strings
-	formHosts                 // a list of strings and of mappings {host}
-	formOneOrMany             // one string, or a list of them
-	formRecords               // a list of mappings, whose members recordMembers names
 )
 
 // A secret is a credential: it may be handed out, but no log line shows it.
@@ -108,14 +93,14 @@ func setSize(dst *int64, v string, least int64) error {
 		if !ok {
 			continue
 		}
-		n, err := strconv.ParseInt(digits, 10, 32)
+		n, err := strconv.ParseUint(digits, 10, 63)
 		switch {
-		case err != nil:
+		case err != nil || int64(n) > math.MaxInt64/unit.bytes:
 			return fmt.Errorf("%q is no size; use a whole number and B, KiB, MiB or GiB, such as 64MiB", v)
-		case n*unit.bytes < least:
+		case int64(n)*unit.bytes < least:
 			return fmt.Errorf("%s is too small; at least %dB are needed", v, least)
 		}
-		*dst = n * unit.bytes
+		*dst = int64(n) * unit.bytes
 		return nil
 	}
 	return fmt.Errorf("%q is no size; use a whole number and B, KiB, MiB or GiB, such as 64MiB", v)
@@ -271,4 +256,16 @@ func setSecretPaths(dst *[]string, values []string) error {
 		*dst = values
 	}
 	return err
+}
+
+// setRecords reads mappings in JSON, whose members are known to fit T.
+func setRecords[T any](dst *[]T, values []string) error {
+	list := make([]T, len(values))
+	for i, v := range values {
+		if err := json.Unmarshal([]byte(v), &list[i]); err != nil {
+			return &itemError{i, err}
+		}
+	}
+	*dst = list
+	return nil
 }
