@@ -29,6 +29,9 @@ type Request struct {
 	// source says is found, for telling it. The first refusal stays the outcome.
 	All bool
 
+	// Offline is set where nothing may be had from outside (O60).
+	Offline bool
+
 	// Page is the readings of Target. Nil makes Decide compute them.
 	Page *robots.Page
 }
@@ -69,21 +72,29 @@ func Decide(req Request, terms Terms, policy *Policy) Ruling {
 		d.purposes = policy.Purposes
 	}
 	switch {
-	case d.guarded(), d.spends():
+	case d.offline(), d.guarded(), d.spends(), d.hosts():
 	case policy.Class(req.Origin.Host) == Service, terms.Robots.Exempt:
-		d.ruling.Outcome = Proceed
+		d.proceed()
 	case d.sourceTerms(), d.ruling.Reason != "":
 		if d.ruling.Outcome != Undecided && !req.All {
 			d.ruling.NotAsked = d.notAsked()
 		}
 	default:
-		d.ruling.Outcome = Proceed
+		d.proceed()
 	}
 	return d.ruling
 }
 
+// proceed lets the request go, unless something refused that was to be told with
+// all the rest.
+func (d *decision) proceed() {
+	if d.ruling.Reason == "" {
+		d.ruling.Outcome = Proceed
+	}
+}
+
 // sourceTerms takes the stages of the source's own terms, in the order of T8, and
-// reports whether one ended the work.
+// what licence the operator wants (O14), and reports whether one ended the work.
 func (d *decision) sourceTerms() (ended bool) {
 	if d.unknownPurpose() || d.robots() {
 		return true
@@ -94,15 +105,21 @@ func (d *decision) sourceTerms() (ended bool) {
 	if d.robotsStatements() || d.robotsLicences() || d.reservation() {
 		return true
 	}
-	if d.terms.Response == nil || !d.terms.Response.ruled() {
-		return false
+	r := d.terms.Response
+	if r == nil {
+		return d.requiredLicence(false)
 	}
 	d.stage = StageHead
+	if !r.ruled() {
+		return d.requiredLicence(true)
+	}
 	if d.head() {
 		return true
 	}
-	d.stage = StageBody
-	return d.html()
+	if r.ReadsHTML(d.req.Method) {
+		d.stage = StageBody
+	}
+	return d.html() || d.requiredLicence(true)
 }
 
 // guarded refuses addresses that are not public when the request names them as

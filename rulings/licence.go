@@ -79,6 +79,7 @@ type LicenceRuling struct {
 	Server    string
 	Reporting []string
 	Duties    []string
+	Standards []string // URLs of the standard licences that the offer is by
 }
 
 // A Payment is what an offer wants to be paid. The zero value is nothing; an
@@ -87,7 +88,7 @@ type Payment struct{ Type, Amount, Currency string }
 
 // take fills in what the licence came to by v.
 func (r *LicenceRuling) take(v *verdict) {
-	r.Entry, r.Offer, r.Server, r.Duties = v.entry, v.rule.Offer, v.rule.Server, v.rule.Duties
+	r.Entry, r.Offer, r.Server, r.Duties, r.Standards = v.entry, v.rule.Offer, v.rule.Server, v.rule.Duties, v.rule.Standards
 	r.Payment, r.Reporting = Payment{}, nil
 	if p := v.rule.Payment; p != nil {
 		r.Payment = Payment{p.Type, p.Amount, p.Currency}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
 )
 
 // A Fault is one thing wrong with a policy: the key it stands under, such as
@@ -33,7 +35,7 @@ type Policy struct {
 	operator   operator
 	allowances []Allowance
 
-	sessions  []session // the overlays; none in an overlay's own policy
+	overlays  []Overlay // none in an overlay's own policy
 	canonical []byte
 	digest    Digest
 }
@@ -108,8 +110,9 @@ func NewPolicy(f PolicyFile) (*Policy, []Fault) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	for _, effective := range p.Effective() {
-		effective.seal()
+	p.seal()
+	for _, o := range p.overlays {
+		o.Policy.seal()
 	}
 	return p, nil
 }
@@ -164,6 +167,17 @@ func (p *Policy) AllowsAddr(host string, addr netip.Addr) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.prefixes, func(pr netip.Prefix) bool { return pr.Contains(addr) })
+}
+
+// Inside reports whether allow_private names o, which then may be asked by an edge
+// that is offline (O60): the host by a pattern, or by its address, which is not
+// public. No name is resolved for it.
+func (p *Policy) Inside(o hostkey.Origin) bool {
+	if matchAny(p.private, o.Host) {
+		return true
+	}
+	addr, ok := o.Addr()
+	return ok && !public(embedded(addr)) && p.AllowsAddr(o.Host, addr)
 }
 
 // Digest is the SHA-256 of Canonical (O5).

@@ -52,6 +52,24 @@ const (
 	TunnelNotListed   Reason = "tunnel_not_listed"
 	SpendNotAllowed   Reason = "spend_not_allowed"
 
+	// The operator's policy, in a breach that the mode carries or refuses.
+	HostDenied             Reason = "host_denied"
+	HostNotAllowed         Reason = "host_not_allowed"
+	HostRuleRefuses        Reason = "host_rule"
+	LicenceRequired        Reason = "licence_required"
+	AllowanceExhausted     Reason = "allowance_exhausted"
+	AllowanceUnenforceable Reason = "allowance_unenforceable"
+	BodyCap                Reason = "body_cap"
+	InjectionScreen        Reason = "injection_screen"
+	PIIFound               Reason = "pii_found" // never refuses
+	Unscreened             Reason = "unscreened"
+
+	// The operator's policy and choice of execution, in every mode.
+	ContextBudget Reason = "context_budget"
+	NoText        Reason = "no_text"
+	Offline       Reason = "offline"
+	NotRecorded   Reason = "not_recorded"
+
 	// The edge itself.
 	RequestInvalid      Reason = "request_invalid"
 	SessionInvalid      Reason = "session_invalid"
@@ -126,6 +144,21 @@ var facts = map[Reason]Facts{
 	TunnelNotListed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow this tunnel", 0},
 	SpendNotAllowed:   {WhoseOperator, http.StatusForbidden, "http_request_denied", "The operator does not allow spending here", 0},
 
+	HostDenied:             operators("The operator denies this host"),
+	HostNotAllowed:         operators("The operator does not allow this host"),
+	HostRuleRefuses:        operators("A rule of the operator refuses this host"),
+	LicenceRequired:        operators("The operator requires a licence that this page is not known to have"),
+	AllowanceExhausted:     operators("The operator's allowance does not cover this request"),
+	AllowanceUnenforceable: operators("The operator's allowance cannot be enforced"),
+	BodyCap:                operators("The answer is larger than the operator allows"),
+	InjectionScreen:        operators("The answer has text that addresses language models"),
+	PIIFound:               operators("The answer has personal data in it"),
+	Unscreened:             operators("The answer could not be screened"),
+	ContextBudget:          operators("The answer does not fit what is left of the session's context"),
+	NoText:                 {WhoseEdge, http.StatusForbidden, "http_request_denied", "The answer has no text", 0},
+	Offline:                operators("The edge is offline"),
+	NotRecorded:            operators("The recording has no answer to this request"),
+
 	RequestInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The request cannot be understood", 0},
 	SessionInvalid:      {WhoseEdge, http.StatusBadRequest, "http_request_error", "The session id is not valid", 0},
 	TargetTooLong:       {WhoseEdge, http.StatusRequestURITooLong, "http_request_error", "The request target is too long", 0},
@@ -156,6 +189,11 @@ var facts = map[Reason]Facts{
 // upstream gives the facts of a reason that is itself an RFC 9209 error type.
 func upstream(status int, r Reason, title string) Facts {
 	return Facts{Whose: WhoseUpstream, Status: status, ProxyError: string(r), Title: title}
+}
+
+// operators gives the facts of a rule of the operator's policy (O12).
+func operators(title string) Facts {
+	return Facts{Whose: WhoseOperator, Status: http.StatusForbidden, ProxyError: "http_request_denied", Title: title}
 }
 
 // forbidden gives the facts of a source's term that forbids what is declared.

@@ -88,6 +88,7 @@ type Ruling struct {
 	Statements []Statement
 	Licences   []LicenceRuling
 	Gaps       []Gap
+	Breaches   []Breach    // of the operator's policy that are carried, in order of finding (O11)
 	Effective  Preferences // what the statements and licences come to for the declared purposes
 
 	// Robots holds, for each product token ruled for, which group and line of
@@ -114,6 +115,9 @@ const (
 	GapHTMLTermsUnseen = "html_terms_unseen"
 	GapTDMUnread       = "tdm_unread"
 	GapWithheldPartial = "withheld_partial"
+
+	// Of the operator's policy: what is required is not known to be so (O11).
+	GapEvidenceMissing = "evidence_missing"
 )
 
 // A TermRef points at the place in a stored term that decided.

@@ -30,6 +30,7 @@ type Entry struct {
 type Licence struct {
 	Payments  []Payment
 	Reporting []Demand
+	Standards []string // URLs of the standard licences that payments name, at most maxStandards (RSL 1.0, 3.6)
 
 	permits   usage
 	prohibits usage
@@ -91,8 +92,9 @@ const (
 
 // What is kept of a stranger's words for the record.
 const (
-	maxRemarks = 64
-	maxWord    = 64
+	maxRemarks   = 64
+	maxStandards = 8
+	maxWord      = 64
 )
 
 // remark lists text as not understood.

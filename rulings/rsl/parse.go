@@ -1,5 +1,7 @@
 package rsl
 
+import "strings"
+
 // A role is what an element is for, which its name and its parent decide.
 type role uint8
 
@@ -12,7 +14,8 @@ const (
 	roleProhibits
 	rolePayment
 	roleAmount
-	roleTerms // standard and custom
+	roleStandard
+	roleTerms // custom
 	roleAccepts
 	roleReporting
 )
@@ -29,7 +32,7 @@ var places = [roleReporting + 1]map[string]role{
 		"reporting": roleReporting, "legal": roleSilent,
 	},
 	rolePayment: {
-		"amount": roleAmount, "standard": roleTerms, "custom": roleTerms, "accepts": roleAccepts,
+		"amount": roleAmount, "standard": roleStandard, "custom": roleTerms, "accepts": roleAccepts,
 	},
 }
 
@@ -116,8 +119,9 @@ func (p *parser) start() {
 			p.payment()
 		case roleAmount:
 			p.amount()
-		case roleTerms, roleAccepts:
+		case roleStandard, roleTerms, roleAccepts:
 			p.lastPayment().priced = true
+			p.taken = p.taken[:0]
 		case roleReporting:
 			p.reporting()
 		}
@@ -186,7 +190,7 @@ func (p *parser) content() role {
 // take adds text to that of the element it stands in.
 func (p *parser) take() {
 	switch p.roles[len(p.roles)-1] {
-	case rolePermits, roleProhibits, roleAmount:
+	case rolePermits, roleProhibits, roleAmount, roleStandard:
 	default:
 		return
 	}
@@ -209,6 +213,8 @@ func (p *parser) close() {
 		p.listed(r, string(p.taken))
 	case roleAmount:
 		p.priced(string(p.taken))
+	case roleStandard:
+		p.standard(strings.TrimSpace(string(p.taken)))
 	case roleLicence:
 		p.licence().who.settle()
 	}

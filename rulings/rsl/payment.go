@@ -14,6 +14,13 @@ func (p *parser) payment() {
 	p.amounts = 0
 }
 
+// standard takes the URL of the standard licence that a payment is by.
+func (p *parser) standard(url string) {
+	if l := p.licence(); url != "" && len(l.Standards) < maxStandards {
+		l.Standards = append(l.Standards, url)
+	}
+}
+
 // amount begins an amount element.
 func (p *parser) amount() {
 	p.lastPayment().priced = true

@@ -65,6 +65,7 @@ type Verdict struct {
 	Reporting []Demand // the demands of the offer
 	Unmet     *Demand  // the first of them that cannot be met
 	Duties    []string // set where Outcome is Allow
+	Standards []string // the standard licences that the offer is by
 }
 
 func (v Verdict) refuse(reason string) Verdict {
@@ -169,7 +170,7 @@ func (d *Document) take(v *Verdict, entries []int, w useWords, named bool, op Op
 // is nil where the entries have no licence at all.
 func (v Verdict) conclude(offer *Licence, encrypted bool, op Operator) Verdict {
 	if offer != nil {
-		v.Payment, v.Reporting = offer.owed(), offer.Reporting
+		v.Payment, v.Reporting, v.Standards = offer.owed(), offer.Reporting, offer.Standards
 		v.Unmet = op.unmet(offer.Reporting)
 	}
 	switch {
