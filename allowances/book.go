@@ -200,7 +200,8 @@ func (b *book) refresh(a Allowance) error {
 		return nil
 	}
 	if r, err := decode(tail); err == nil && len(tail) == length {
-		return b.scan.take(r, length, b.view) // whole but for its end (E37)
+		b.torn = []int{length} // whole but for its end (E37)
+		return b.scan.take(r, length, b.view)
 	}
 	b.scan.run = append(b.scan.run, length)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -106,6 +107,7 @@ func (l *Ledger) spent(ctx context.Context, a Allowance) (State, error) {
 	}
 	if errors.Is(err, errNoLedger) || err == nil && b.fresh() {
 		v := newView(a, l.now())
+		b.drop()
 		return State{From: v.from, Until: v.to, Missing: true}, nil
 	}
 	if err != nil {
@@ -117,7 +119,7 @@ func (l *Ledger) spent(ctx context.Context, a Allowance) (State, error) {
 
 // look returns the state with what an append would put into the ledger first.
 func (b *book) look() State {
-	if len(b.scan.run) > 0 && len(b.torn) == 0 {
+	if len(b.scan.run) > 0 && !slices.Equal(b.scan.run, b.torn) {
 		b.view.damage(b.scan.at, b.now, b.scan.fault())
 	}
 	b.mu.Lock()

@@ -36,10 +36,10 @@ func TestO31_TheObservedChargeCountsInFull(t *testing.T) {
 		charge Charge
 		want   string
 	}{
-		"less than reserved":                                {observe("0.5"), "0.5"},
-		"nothing":                                           {observe("0"), "0"},
-		"more than reserved":                                {observe("1.5"), "1.5"},
-		"more than the allowance":                           {observe("12.49"), "12.49"},
+		"less than reserved":      {observe("0.5"), "0.5"},
+		"nothing":                 {observe("0"), "0"},
+		"more than reserved":      {observe("1.5"), "1.5"},
+		"more than the allowance": {observe("12.49"), "12.49"},
 		"none named, so that the declared price settles it": {Unnamed, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
