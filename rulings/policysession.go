@@ -2,32 +2,27 @@ package rulings
 
 import "fmt"
 
-// A session is an overlay and the effective policy that it makes (O6).
-type session struct {
-	user   userPattern
-	policy *Policy
+// An Overlay is what policy.sessions makes of the policy for some users (O6).
+type Overlay struct {
+	User   string  // proxy user name, or its beginning and *
+	Policy *Policy // effective: whole, with what is replaced
 }
+
+// Overlays returns the overlays in the order of the policy, of which the first
+// that matches a user counts. The caller must not change them. Of each policy the
+// canonical bytes have to be kept before a record names their digest (O5).
+func (p *Policy) Overlays() []Overlay { return p.overlays }
 
 // For returns the effective policy of user, a proxy user name: that of the first
 // overlay whose user matches it, else p itself. Its Canonical and Digest are its
 // own. It does not allocate.
 func (p *Policy) For(user string) *Policy {
-	for i := range p.sessions {
-		if p.sessions[i].user.match(user) {
-			return p.sessions[i].policy
+	for i := range p.overlays {
+		if userPattern(p.overlays[i].User).match(user) {
+			return p.overlays[i].Policy
 		}
 	}
 	return p
-}
-
-// Effective returns every policy that For may return, p first. Of each the
-// canonical bytes have to be kept before a record names their digest (O5).
-func (p *Policy) Effective() []*Policy {
-	all := []*Policy{p}
-	for i := range p.sessions {
-		all = append(all, p.sessions[i].policy)
-	}
-	return all
 }
 
 // overlay checks item i of policy.sessions and makes the policy that holds for
@@ -35,7 +30,7 @@ func (p *Policy) Effective() []*Policy {
 func (p *Policy) overlay(i int, f SessionFile, fault faulter) {
 	within := func(key, format string, args ...any) { fault(fmt.Sprintf("sessions[%d].%s", i, key), format, args...) }
 	own := *p
-	own.sessions = nil
+	own.overlays = nil
 	if f.Mode != "" {
 		own.Mode = readMode(f.Mode, within)
 	}
@@ -55,5 +50,5 @@ func (p *Policy) overlay(i int, f SessionFile, fault faulter) {
 	if f.Screens != nil {
 		own.Screens = readScreens(*f.Screens, within)
 	}
-	p.sessions = append(p.sessions, session{parseUser("user", f.User, within), &own})
+	p.overlays = append(p.overlays, Overlay{string(parseUser("user", f.User, within)), &own})
 }

@@ -172,7 +172,12 @@ func TestO5PoliciesOfTheVectorsAreWhole(t *testing.T) {
 	seen := 0
 	for _, kind := range []string{"hosts", "terms", "licence", "guard", "service", "tunnel", "money", "caps", "context", "text", "screen", "overlay", "exec"} {
 		for _, v := range policyVectors(t, kind) {
-			for _, p := range loadPolicy(t, v.Policy).Effective() {
+			p := loadPolicy(t, v.Policy)
+			policies := []*rulings.Policy{p}
+			for _, o := range p.Overlays() {
+				policies = append(policies, o.Policy)
+			}
+			for _, p := range policies {
 				again, err := rulings.LoadPolicy(p.Canonical())
 				if err != nil || again.Digest() != p.Digest() || string(again.Canonical()) != string(p.Canonical()) {
 					t.Errorf("%s: %v\n%s", v.ID, err, p.Canonical())
