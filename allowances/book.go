@@ -91,7 +91,7 @@ func (b *book) wait(ctx context.Context) error {
 // open is enter for who has the turn. first is the line that a new ledger begins
 // with; without one a missing ledger stays missing.
 func (b *book) open(ctx context.Context, a Allowance, first *record) error {
-	err := b.acquire(ctx, first != nil)
+	err := b.acquire(ctx, a, first != nil)
 	if err == nil {
 		err = b.refresh(a)
 	}
@@ -127,9 +127,7 @@ func (b *book) drop() {
 }
 
 // acquire leaves the file that has the ledger's name open and locked.
-func (b *book) acquire(ctx context.Context, create bool) error {
-	limited, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
+func (b *book) acquire(ctx context.Context, a Allowance, create bool) error {
 	for {
 		if b.file == nil {
 			f, err := b.l.fs.Open(b.name, create)
@@ -141,7 +139,10 @@ func (b *book) acquire(ctx context.Context, create bool) error {
 			}
 			b.file, b.named = f, false
 		}
-		if err := b.lock(ctx, limited); err != nil {
+		if err := b.readAhead(a); err != nil {
+			return err
+		}
+		if err := b.lock(ctx); err != nil {
 			return err
 		}
 		if current, err := b.file.Current(); current || err != nil {
@@ -153,7 +154,9 @@ func (b *book) acquire(ctx context.Context, create bool) error {
 
 // lock waits for the lock, which a living process holds for as long as a write
 // takes.
-func (b *book) lock(ctx, limited context.Context) error {
+func (b *book) lock(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
 	for {
 		err := b.file.TryLock()
 		if !errors.Is(err, ErrLocked) {
@@ -171,6 +174,22 @@ func (b *book) lock(ctx, limited context.Context) error {
 		}
 		return fmt.Errorf("the lock of ledger %s was not had in %v", b.name, lockWait)
 	}
+}
+
+// readAhead reads the whole lines there are before the lock is taken, if none were
+// read yet: they do not change any more, and others need not wait for a long ledger
+// to be read.
+func (b *book) readAhead(a Allowance) error {
+	now := b.l.instant()
+	if b.view.fits(a, now) {
+		return nil
+	}
+	size, err := b.file.Size()
+	if err == nil {
+		b.scan, b.view = scan{}, newView(a, now)
+		_, err = b.scan.read(b.file, size, b.view)
+	}
+	return err
 }
 
 // refresh reads what was appended since the last turn, or everything if what was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,7 +102,7 @@ func (l *Ledger) spent(ctx context.Context, a Allowance) (State, error) {
 		return State{}, err
 	}
 	defer b.leave()
-	err := b.acquire(ctx, false)
+	err := b.acquire(ctx, a, false)
 	if err == nil {
 		err = b.refresh(a)
 	}
@@ -185,8 +186,7 @@ func (l *Ledger) Owed() (n int) {
 // still lacks something. A Ledger that is used again opens its files again.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
-	books := l.books
-	l.books = map[string]*book{}
+	books := slices.Collect(maps.Values(l.books))
 	l.mu.Unlock()
 	var errs []error
 	for _, b := range books {

@@ -103,9 +103,9 @@ func childLinger(args []string) error {
 	if err != nil {
 		return err
 	}
-	price := usd(args[2])
-	if args[2] == "reported" {
-		price = Price{Basis: Receipt}
+	price := Price{Basis: Receipt}
+	if args[2] != "reported" {
+		price = usd(args[2])
 	}
 	v, err := l.Reserve(context.Background(), []Allowance{team}, Request{Crossing: "s/1", Price: price})
 	if err != nil || v.Outcome != Reserved {

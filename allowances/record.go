@@ -1,12 +1,9 @@
 package allowances
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wayleave/wayleave/internal/money"
 )
@@ -91,11 +88,10 @@ var errLine = errors.New("not a line of a ledger")
 // added are the two cases of E9, and differ here: a member is passed over, while an
 // event could be money, so that a line which names an unknown one is not read.
 func decode(text []byte) (record, error) {
-	members, err := object(text)
-	if err != nil {
+	var f fields
+	if err := f.split(text); err != nil {
 		return record{}, err
 	}
-	f := fields{members: members}
 	r := record{
 		Event: f.text("event"), At: f.instant("at"), Edge: f.text("edge"),
 		Format: f.text("format"), Allowance: f.text("allowance"), From: f.instant("from"),
@@ -133,89 +129,4 @@ func (r record) check() error {
 		return errLine
 	}
 	return nil
-}
-
-// object returns the members of the JSON object that text is, as written. A member
-// named twice, which two readers could read differently, is an error; encoding/json
-// would take the last.
-func object(text []byte) (map[string]json.RawMessage, error) {
-	if len(text) > maxLine || !utf8.Valid(text) || !bytes.HasPrefix(text, []byte("{")) || !bytes.HasSuffix(text, []byte("}")) || !json.Valid(text) {
-		return nil, errLine
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil {
-		return nil, errLine
-	}
-	members := map[string]json.RawMessage{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, errLine
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, errLine
-		}
-		if _, twice := members[name.(string)]; twice {
-			return nil, fmt.Errorf("%w: a member is named twice", errLine)
-		}
-		members[name.(string)] = value
-	}
-	return members, nil
-}
-
-// fields reads members and keeps the first fault.
-type fields struct {
-	members map[string]json.RawMessage
-	err     error
-}
-
-// read decodes a member into v. null is no value of any member.
-func (f *fields) read(name string, v any) bool {
-	raw, ok := f.members[name]
-	if !ok || f.err != nil {
-		return false
-	}
-	if string(raw) == "null" || json.Unmarshal(raw, v) != nil {
-		f.err = fmt.Errorf("%w: member %s", errLine, name)
-	}
-	return f.err == nil
-}
-
-func (f *fields) text(name string) (s string) { f.read(name, &s); return s }
-func (f *fields) flag(name string) (b bool)   { f.read(name, &b); return b }
-
-func (f *fields) lengths(name string) (n []int) {
-	f.read(name, &n)
-	for _, n := range n {
-		if n < 0 {
-			f.err = errLine
-		}
-	}
-	return n
-}
-
-func (f *fields) instant(name string) time.Time {
-	var s string
-	if !f.read(name, &s) {
-		return time.Time{}
-	}
-	t, err := time.Parse(instantForm, s)
-	if err != nil {
-		f.err = fmt.Errorf("%w: member %s", errLine, name)
-	}
-	return t
-}
-
-func (f *fields) money() *money.Money {
-	amount, currency := f.text("amount"), f.text("currency")
-	if amount == "" && currency == "" {
-		return nil
-	}
-	m, err := money.New(amount, currency)
-	if err != nil {
-		f.err = err
-		return nil
-	}
-	return &m
 }

@@ -1,8 +1,10 @@
 package allowances
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/wayleave/wayleave/internal/money"
@@ -84,7 +86,8 @@ func TestO33_WhatIsNoLineOfALedger(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that whatever is read can be written, and is then the same.
+// FuzzDecode holds that the short way of splitting a line finds what the long one
+// does, and that whatever is read can be written, and is then the same.
 func FuzzDecode(f *testing.F) {
 	records := someRecords()
 	if len(records) == 0 {
@@ -94,6 +97,12 @@ func FuzzDecode(f *testing.F) {
 		f.Add(r.encode(nil)[:len(r.encode(nil))-1])
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		var plain, any fields
+		if utf8.Valid(text) && plain.splitPlain(text) {
+			if err := any.splitAny(text); err != nil || !reflect.DeepEqual(plain.members, any.members) {
+				t.Fatalf("%q and %q, %v", plain.members, any.members, err)
+			}
+		}
 		r, err := decode(text)
 		if err != nil {
 			return
