@@ -89,6 +89,8 @@ type Crossing struct {
 	Terms  []rulings.Term
 	Ruling *rulings.Ruling
 
+	hops []rulings.Breach // by requests for terms; see HopBreach
+
 	Pacing Pacing
 	Delays []CrawlDelay // what is stated for each of Ruling.Robots; nil when nothing is
 

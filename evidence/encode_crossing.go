@@ -32,6 +32,7 @@ func (r CrossingEnded) payload(e *encoder) {
 	e.seq("opened", r.Opened)
 	r.answer(e)
 	r.verdict(e)
+	r.breaches(e)
 	r.gaps(e)
 	r.told(e)
 	if r.Class == rulings.Source && r.Grade == Mediated {
@@ -131,6 +132,18 @@ func (c *Crossing) verdict(e *encoder) {
 	e.close(p)
 	// What was refused entered no model's context, and that much is known.
 	e.flag("grounded", false)
+}
+
+// breaches writes the operator's rules that were broken and carried (O11).
+func (c *Crossing) breaches(e *encoder) {
+	p := e.open("breach")
+	for b := range c.carried() {
+		item := e.item()
+		e.word("reason", string(b.Reason))
+		e.text("detail", b.Detail)
+		e.close(item)
+	}
+	e.closeList(p)
 }
 
 // gaps writes the crossing's gaps. There is one more for each term whose bytes

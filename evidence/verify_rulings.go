@@ -26,6 +26,8 @@ type RuledCrossing struct {
 	HTTPStatus  int    // of the answer; 0 when there was none
 	ContentType string // of the answer
 
+	Refused rulings.Reason // for which the crossing was refused; empty when it was not
+
 	Replaced bool // values in URL stand replaced (E23)
 	Cut      bool // URL is not the octets that were sent: it was cut or rendered (E10)
 
@@ -37,6 +39,7 @@ type RuledCrossing struct {
 type Redone struct {
 	Ruling   rulings.Ruling
 	Purposes []rulings.Purpose // whose effective preferences the record gives
+	Mode     rulings.Mode      // of the policy; empty when none was in force
 
 	// Hangs says that the ruling may hang on what the record has replaced.
 	Hangs bool
@@ -100,7 +103,7 @@ func (v *logVerifier) recompute() {
 		v.notRecomputed(causeOf(err))
 		return
 	}
-	if refusal == nil && again.Ruling.Refused() && Outcome(l.text("outcome")) == Abandoned && l.member("delivered") == nil {
+	if outcome := Outcome(l.text("outcome")); refusal == nil && again.Ruling.Refused() && (outcome == Abandoned || outcome == Unavailable) && l.member("delivered") == nil {
 		count.Beside++ // nobody was left to be told, and nothing was let pass
 		return
 	}
@@ -151,6 +154,7 @@ func (v *logVerifier) ruled() *RuledCrossing {
 		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: v.readObject,
 		Cut: l.member("url_cut") != nil || l.member("url_rendered") != nil,
 	}
+	c.Refused = rulings.Reason(readText(memberOf(l.member("refusal"), "reason")))
 	client := l.member("client")
 	c.UserAgent, c.User = readText(memberOf(client, "user_agent")), readText(memberOf(client, "session"))
 	for item := range itemsOf(l.member("spending")) {
@@ -213,10 +217,15 @@ func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redo
 		return fmt.Sprintf("it refuses for %s, and the crossing was not refused", r.Reason)
 	case refusal != nil && !r.Refused() && decides(reason):
 		return fmt.Sprintf("it lets pass what was refused for %s", reason)
+	case refusal != nil && reason.Measured() && again.Mode.Carries(reason):
+		return fmt.Sprintf("the policy carries what was refused for %s", reason)
 	case refusal != nil && r.Refused():
 		if what := compareRefusal(refusal, reason, r); what != "" {
 			return what
 		}
+	}
+	if what := compareBreaches(v.line.member("breach"), again); what != "" {
+		return what
 	}
 	declarations := v.line.member("declarations")
 	if declarations == nil {
@@ -246,12 +255,41 @@ func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redo
 // it cannot decide.
 func decides(reason rulings.Reason) bool {
 	switch reason {
-	case rulings.RobotsCutShort, rulings.PathReadings, rulings.PolicyUnavailable, rulings.LicenceCutShort, rulings.SpendNotAllowed:
+	case rulings.RobotsCutShort, rulings.PathReadings, rulings.PolicyUnavailable, rulings.LicenceCutShort, rulings.SpendNotAllowed,
+		rulings.HostDenied, rulings.HostNotAllowed, rulings.HostRuleRefuses, rulings.LicenceRequired:
 		return true
 	case rulings.CrawlDelay, rulings.Backoff:
 		return false // the source's pace, which is no part of a decision
 	}
 	return reason.Facts().Whose == rulings.WhoseSource
+}
+
+// compareBreaches returns what differs between the breaches on record and those of
+// the ruling made again. What was measured is no part of a decision, and requests
+// for terms break the operator's lists with other hosts than the crossing's; such
+// breaches stand on record beside the others.
+func compareBreaches(recorded []byte, again *Redone) string {
+	rest := again.Ruling.Breaches
+	for item := range itemsOf(recorded) {
+		reason := rulings.Reason(readText(memberOf(item, "reason")))
+		switch {
+		case !again.Mode.Carries(reason):
+			return fmt.Sprintf("the policy does not carry %s", reason)
+		case len(rest) > 0 && rest[0].Reason == reason:
+			rest = rest[1:]
+		case reason.Measured(), ofHosts(reason):
+		default:
+			return fmt.Sprintf("it does not break policy by %s", reason)
+		}
+	}
+	if len(rest) > 0 {
+		return fmt.Sprintf("it breaks policy by %s, and the record does not say so", rest[0].Reason)
+	}
+	return ""
+}
+
+func ofHosts(r rulings.Reason) bool {
+	return r == rulings.HostDenied || r == rulings.HostNotAllowed || r == rulings.HostRuleRefuses
 }
 
 func compareRefusal(refusal []byte, reason rulings.Reason, r *rulings.Ruling) string {

@@ -41,6 +41,8 @@ type crossing struct {
 	known  rulings.Terms
 	ruling rulings.Ruling
 
+	hops hopBreaches // by requests for terms on account of this one
+
 	source io.Closer  // of the answer's body: unlike what wraps it, it may be closed while it is read
 	demand *overheard // the body of a 402; nil where its fields say all
 
@@ -91,7 +93,7 @@ func (e *Edge) owed(err error) {
 
 // newCrossing starts the record of a request that log's session makes.
 func (e *Edge) newCrossing(w http.ResponseWriter, r *http.Request, log *evidence.Log) *crossing {
-	x := &crossing{edge: e, log: log, w: w, policy: e.opt.Policy()}
+	x := &crossing{edge: e, log: log, w: w, policy: e.policyFor(log)}
 	x.client, _ = r.Context().Value(clientKey{}).(*client)
 	if p := e.opt.Pacing; p != nil {
 		x.budget = p.Dispatcher.NewBudget()
@@ -103,6 +105,16 @@ func (e *Edge) newCrossing(w http.ResponseWriter, r *http.Request, log *evidence
 		x.rec.PolicyDigest = x.policy.Digest()
 	}
 	return x
+}
+
+// policyFor is the policy that rules the session's crossings from here on; nil
+// while none loads.
+func (e *Edge) policyFor(log *evidence.Log) *rulings.Policy {
+	p := e.opt.Policy()
+	if p == nil {
+		return nil
+	}
+	return p.For(log.ID())
 }
 
 func protocolOf(r *http.Request) string {
@@ -176,6 +188,7 @@ func (x *crossing) open() {
 func (x *crossing) end(outcome evidence.Outcome) {
 	x.unanswered() // does nothing where the answer was read whole
 	x.rec.Outcome, x.ended = outcome, true
+	x.noteHops()
 	if n := x.watch.body.count(); n.Known {
 		x.rec.Up = n
 	}

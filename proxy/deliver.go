@@ -67,6 +67,7 @@ func (x *crossing) describe(resp *http.Response) {
 // pass turns the origin's head into the client's.
 func (x *crossing) pass(r *http.Request, resp *http.Response) {
 	resp.Header = x.edge.responseFields(resp)
+	x.tellBreaches(resp.Header)
 	keepTrailers(resp.Trailer)
 	if r.ProtoMajor == 1 && r.ContentLength < 0 || x.uploading(r) {
 		// The request was chunked. Whether it also had a length, about which

@@ -19,6 +19,7 @@ import (
 // Errors of the address guard.
 var (
 	errPrivate = errors.New("the address is not public")
+	errOffline = errors.New("the edge is offline and the address is public")
 	errLoop    = errors.New("the address is one of the edge's own listeners")
 )
 
@@ -43,8 +44,9 @@ func (e *legError) Unwrap() error { return e.err }
 // what the name resolved to (N18): a check before the resolution could be
 // fooled by a second answer.
 type guardedDialer struct {
-	policy func() *rulings.Policy
-	exempt string // host:port the guard does not judge: upstream.proxy
+	policy  func() *rulings.Policy
+	offline bool   // no public address is dialled
+	exempt  string // host:port the guard does not judge: upstream.proxy
 
 	mu  sync.RWMutex // guards own
 	own []netip.AddrPort
@@ -126,7 +128,10 @@ func (d *guardedDialer) judge(host, named, resolved string) error {
 	if policy == nil {
 		policy = rulings.DefaultPolicy()
 	}
-	if !policy.AllowsAddr(host, addr.Addr()) {
+	switch {
+	case d.offline && rulings.Public(addr.Addr()):
+		return errOffline
+	case !policy.AllowsAddr(host, addr.Addr()):
 		return errPrivate
 	}
 	return nil

@@ -296,6 +296,9 @@ func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
 	case rulings.PrivateAddress:
 		x.rec.RequestedAt = time.Time{} // nothing was sent
 		return x.refuse(r, rulings.RefuseAddress(x.origin.Host))
+	case rulings.Offline:
+		x.rec.RequestedAt = time.Time{}
+		return x.refuse(r, rulings.RefuseOffline(x.origin.Host))
 	case rulings.Loop:
 		x.rec.RequestedAt = time.Time{}
 		return x.refuse(r, loopRuling())

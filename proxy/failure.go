@@ -46,6 +46,8 @@ func sortFailure(err error) (rulings.Reason, rulings.Words) {
 	switch {
 	case errors.Is(err, errPrivate):
 		return rulings.PrivateAddress, rulings.Say("The address of this host is not public and the operator's policy does not list it.")
+	case errors.Is(err, errOffline):
+		return rulings.Offline, rulings.RefuseOffline("").Told
 	case errors.Is(err, errLoop):
 		return rulings.Loop, rulings.Say("The request leads back to the proxy itself.")
 	case errors.As(err, &dns) && dns.IsTimeout:

@@ -72,6 +72,7 @@ func (e *Edge) responseFields(resp *http.Response) http.Header {
 	out := resp.Header
 	keepEndToEnd(out)
 	delete(out, "Alt-Svc") // it would lead the client round the proxy
+	delete(out, breachField)
 	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
 		delete(out, "Content-Length")
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -26,9 +27,9 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
-	if !x.policy.Reachable(x.origin) { // behind upstream.proxy no dial of ours would find out
-		ruling := rulings.RefuseAddress(x.origin.Host)
-		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
+	// Behind upstream.proxy no dial of ours would find out what address is meant.
+	if x.ruling = x.admit(); x.ruling.Refused() {
+		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
 	x.rec.RequestedAt = time.Now()
@@ -44,7 +45,7 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		up = d.Conn // bare, so that the kernel can splice
 	}
 	x.open()
-	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+	if err := x.writeEstablished(conn); err != nil {
 		x.rec.Failure = evidence.Failure{Kind: "client", Detail: err.Error()}
 		x.end(evidence.Abandoned)
 		return
@@ -56,14 +57,37 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	x.endRelay()
 }
 
+// admit rules a tunnel that is not read by the operator's policy, which is all
+// that is known of it (O14).
+func (x *crossing) admit() rulings.Ruling {
+	x.rec.Ruling = &x.ruling
+	return rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+}
+
+// writeEstablished answers a CONNECT that is carried, and names the breaches that
+// are (O11).
+func (x *crossing) writeEstablished(conn net.Conn) error {
+	h := make(http.Header)
+	x.tellBreaches(h)
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 200 Connection established\r\n")
+	if err := h.Write(&b); err != nil {
+		return err
+	}
+	b.WriteString("\r\n")
+	_, err := conn.Write(b.Bytes())
+	return err
+}
+
 // failTunnel answers a CONNECT whose dial did not succeed.
 func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
 	f := failureOf(err)
-	if f.reason == rulings.PrivateAddress || f.reason == rulings.Loop {
-		ruling := loopRuling()
-		if f.reason == rulings.PrivateAddress {
-			ruling = rulings.RefuseAddress(x.origin.Host)
-		}
+	refusals := map[rulings.Reason]rulings.Ruling{
+		rulings.PrivateAddress: rulings.RefuseAddress(x.origin.Host),
+		rulings.Offline:        rulings.RefuseOffline(x.origin.Host),
+		rulings.Loop:           loopRuling(),
+	}
+	if ruling, ok := refusals[f.reason]; ok {
 		x.rec.RequestedAt = time.Time{}
 		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
 		return

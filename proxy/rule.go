@@ -38,7 +38,8 @@ func (x *crossing) decide(ctx context.Context, r *http.Request) rulings.Ruling {
 }
 
 func (x *crossing) request(r *http.Request) rulings.Request {
-	return rulings.Request{Method: r.Method, Origin: x.origin, Target: x.target, UserAgent: r.UserAgent(), User: x.log.ID(), Spending: x.rec.Spending}
+	return rulings.Request{Method: r.Method, Origin: x.origin, Target: x.target, UserAgent: r.UserAgent(), User: x.log.ID(), Spending: x.rec.Spending,
+		Offline: x.edge.opt.Upstream.opt.Offline}
 }
 
 // asked reports whether some term was asked for on account of this crossing.
@@ -88,17 +89,23 @@ func (x *crossing) listTerms() {
 func (x *crossing) ruleAnswer(r *http.Request, resp *http.Response) rulings.Ruling {
 	x.describe(resp)
 	x.challenged(resp)
-	if x.rec.Class != rulings.Source || !x.rec.Ruled || !rulings.MayState(resp.StatusCode, resp.Header) {
-		return x.ruling // a service, a document that is exempt, or an answer that says nothing of terms
+	if x.rec.Class != rulings.Source || !x.rec.Ruled {
+		return x.ruling // a service, or a document that is exempt
+	}
+	required := len(x.policy.Requires(x.origin.Host)) > 0
+	if !required && !rulings.MayState(resp.StatusCode, resp.Header) {
+		return x.ruling // an answer that says nothing of terms
 	}
 	answer := rulings.ResponseOf(resp.StatusCode, resp.Header)
 	states, reads := answer.States(), answer.ReadsHTML(r.Method)
-	if !states && !reads {
+	if !states && !reads && !required {
 		return x.ruling
 	}
 	x.known.Response = answer
 	if states {
 		answer.Term = x.keep(rulings.TermHead, resp.StatusCode, answer.Octets())
+	}
+	if states || !reads {
 		if ruling := x.decide(r.Context(), r); ruling.Refused() && len(ruling.Needs) == 0 {
 			return x.unlessGone(r, ruling)
 		}
@@ -109,7 +116,7 @@ func (x *crossing) ruleAnswer(r *http.Request, resp *http.Response) rulings.Ruli
 	answer.HTML = x.readHead(r, resp)
 	if octets := answer.HTML.Octets(); len(octets) > 0 {
 		answer.HTML.Term = x.keep(rulings.TermHTML, resp.StatusCode, octets)
-	} else if answer.HTML.Unseen == "" && !states {
+	} else if answer.HTML.Unseen == "" && !states && !required {
 		return x.unlessGone(r, x.ruling) // the page says nothing more
 	}
 	return x.unlessGone(r, x.decide(r.Context(), r))

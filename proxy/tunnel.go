@@ -278,7 +278,7 @@ func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
 	if !t.outOfTime.Load() && !speaksHTTP2(c) {
 		return // the parser turned away what came, and has said so; no request was made (E13)
 	}
-	x := &crossing{edge: e, log: t.log, policy: e.opt.Policy()}
+	x := &crossing{edge: e, log: t.log, policy: e.policyFor(t.log)}
 	x.rec.Grade = evidence.Mediated
 	x.rec.Authority = t.named
 	x.rec.Client = evidence.Client{Session: t.log.ID(), Protocol: "tunnel", Address: c.RemoteAddr().String()}

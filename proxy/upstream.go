@@ -41,6 +41,7 @@ type UpstreamOptions struct {
 	Policy func() *rulings.Policy
 
 	CAFile      string        // PEM file added to the system's roots; empty for none
+	Offline     bool          // only what policy.allow_private names is asked (specs: policy O60)
 	Proxy       *url.URL      // a further proxy all requests go through; nil for none
 	HeadTimeout time.Duration // from the request's end to the answer's head; 0 means 30 s
 }
@@ -70,7 +71,7 @@ func NewUpstream(o UpstreamOptions) (*Upstream, error) {
 		o.HeadTimeout = defaultHeadTimeout
 	}
 	u := &Upstream{opt: o}
-	u.dialer.policy = o.Policy
+	u.dialer.policy, u.dialer.offline = o.Policy, o.Offline
 	if o.Proxy != nil {
 		u.dialer.exempt = proxyAddress(o.Proxy)
 	}
@@ -193,6 +194,9 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 	noResend(req)
 	t, authority := u.shared, req.URL.Host
 	if o, err := hostkey.ParseOrigin(req.URL.Scheme, req.URL.Host); err == nil {
+		if err := u.hop(ctx, o); err != nil {
+			return nil, err
+		}
 		authority = o.Authority()
 	}
 	// The page comes over the same connection then, if it comes next.
@@ -226,7 +230,7 @@ func fetchError(err error) *terms.FetchError {
 		return out
 	}
 	switch f.reason {
-	case rulings.PrivateAddress, rulings.Loop:
+	case rulings.PrivateAddress, rulings.Loop, rulings.Offline:
 		out.Kind, out.Barred = terms.FailureProhibited, f.reason
 	case rulings.DNSError, rulings.DNSTimeout:
 		out.Kind = terms.FailureDNS

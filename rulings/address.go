@@ -25,6 +25,10 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
+// Public reports whether addr is an address of the public Internet. An IPv4
+// address inside an IPv6 one is judged as the IPv4 address.
+func Public(addr netip.Addr) bool { return public(embedded(addr)) }
+
 // public reports whether addr, already taken out of any IPv6 wrapping, is an
 // address of the public Internet.
 func public(addr netip.Addr) bool {

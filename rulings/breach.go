@@ -163,6 +163,12 @@ func (d *decision) offline() (ended bool) {
 	if !d.req.Offline || d.policy.Inside(d.req.Origin) {
 		return false
 	}
-	return d.refuse(Offline, time.Time{}, fmt.Sprintf("the edge is offline, and policy.allow_private does not name %s", d.req.Origin.Host),
+	r := RefuseOffline(d.req.Origin.Host)
+	return d.refuse(r.Reason, r.RetryAt, r.Detail, r.Told)
+}
+
+// RefuseOffline is the ruling on a host that an edge which is offline may not ask.
+func RefuseOffline(host string) Ruling {
+	return refuse(Offline, time.Time{}, fmt.Sprintf("the edge is offline, and %s is not named by policy.allow_private or has a public address", host),
 		Say("The edge is offline: it asks only hosts that the operator names as private."))
 }

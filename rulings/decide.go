@@ -72,7 +72,7 @@ func Decide(req Request, terms Terms, policy *Policy) Ruling {
 		d.purposes = policy.Purposes
 	}
 	switch {
-	case d.offline(), d.guarded(), d.spends(), d.hosts():
+	case d.admission():
 	case policy.Class(req.Origin.Host) == Service, terms.Robots.Exempt:
 		d.proceed()
 	case d.sourceTerms(), d.ruling.Reason != "":
@@ -83,6 +83,22 @@ func Decide(req Request, terms Terms, policy *Policy) Ruling {
 		d.proceed()
 	}
 	return d.ruling
+}
+
+// admission rules what needs nothing of the source (O14, steps 1 and 2).
+func (d *decision) admission() (ended bool) {
+	return d.offline() || d.guarded() || d.spends() || d.hosts()
+}
+
+// Admits reports whether policy lets a request be made as far as it alone can say,
+// so that terms of the source are asked for (O15). What it does not admit, Decide
+// refuses.
+func Admits(req *Request, policy *Policy) bool {
+	if policy == nil || req.Offline && !policy.Inside(req.Origin) || !policy.Reachable(req.Origin) {
+		return false
+	}
+	b, broken := policy.HostBreach(req.Origin.Host)
+	return !broken || policy.Mode.Carries(b.Reason)
 }
 
 // proceed lets the request go, unless something refused that was to be told with

@@ -42,7 +42,8 @@ func (d *decision) unreadRobots(t *RobotsTerms) {
 	o := d.req.Origin
 	switch {
 	case t.Barred == PrivateAddress:
-		d.ruling = RefuseAddress(o.Host)
+		r := RefuseAddress(o.Host)
+		d.refuse(r.Reason, r.RetryAt, r.Detail, r.Told)
 	case t.Barred != "":
 		d.bar(t.Barred, t.Pace, fmt.Sprintf("robots.txt of %s was not asked for: %s", o, t.Cause),
 			Say("The edge is kept from asking for the site's robots.txt."))

@@ -55,12 +55,16 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 	if err != nil {
 		return evidence.Redone{}, errNoRequest
 	}
-	req := rulings.Request{Method: c.Method, Origin: origin, Target: target, UserAgent: c.UserAgent, User: c.User, Spending: c.Spending}
+	req := rulings.Request{Method: c.Method, Origin: origin, Target: target, UserAgent: c.UserAgent, User: c.User, Spending: c.Spending,
+		Offline: c.Refused == rulings.Offline}
 	known, err := d.terms(c, req, policy)
 	if err != nil {
 		return evidence.Redone{}, err
 	}
 	again := evidence.Redone{Ruling: rulings.Decide(req, known, policy), Purposes: purposes}
+	if policy != nil {
+		again.Mode = policy.Mode
+	}
 	if policy != nil && (c.Replaced || c.Cut) {
 		again.Hangs = hangs(c, req, known, policy)
 	}

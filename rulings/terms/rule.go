@@ -123,7 +123,7 @@ func stage(needs []rulings.Need) []rulings.Need {
 // comes to that (T105).
 func (q *inquiry) first(ctx context.Context) {
 	switch {
-	case q.policy == nil, len(q.req.Spending) > 0, q.policy.Class(q.req.Origin.Host) != rulings.Source, !q.policy.Reachable(q.req.Origin):
+	case len(q.req.Spending) > 0, !rulings.Admits(&q.req, q.policy), q.policy.Class(q.req.Origin.Host) != rulings.Source:
 	case rulings.Exempt(q.req.Origin, q.req.Target):
 		q.known.Robots.Exempt = true
 		if f, ok := q.book.robots.held(place{origin: q.req.Origin}); ok {
