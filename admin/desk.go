@@ -37,6 +37,14 @@ type Options struct {
 	Host    func(ctx context.Context, host string) (Host, error)
 	Refresh func(ctx context.Context, host string) (Host, error)
 
+	// Policy returns what is ruled by, CheckPolicy what a draft of the section
+	// policy comes to (a JSON object, a JSON string of YAML, or nil for the
+	// configuration as it stands), and ReloadPolicy reads the configuration and
+	// puts its policy in force if all of it loads.
+	Policy       func() Policy
+	CheckPolicy  func(draft []byte) PolicyCheck
+	ReloadPolicy func() (PolicyCheck, error)
+
 	CA          []byte // PEM
 	Gatherer    prometheus.Gatherer
 	OpenMetrics bool // /metrics needs no token
@@ -112,6 +120,9 @@ func (d *desk) routes() {
 	with.Post("/v1/hosts/{host}/refresh", d.plain(d.refreshHost))
 	with.Get("/v1/terms/{sha256}", d.plain(d.getTerm))
 	with.Post("/v1/explain", d.plain(d.postExplain))
+	with.Get("/v1/policy", d.plain(d.getPolicy))
+	with.Post("/v1/policy/check", d.plain(d.postPolicyCheck))
+	with.Post("/v1/policy/reload", d.plain(d.postPolicyReload))
 }
 
 // handler makes a handler of one that may return an error before it has written

@@ -334,6 +334,11 @@ func TestOpenAPIA6DescribesTheAnswers(t *testing.T) {
 		{"get", "/v1/terms/{sha256}", "/v1/terms/" + none, "", 404},
 		{"post", "/v1/explain", "/v1/explain", `{"url":"https://a.test/"}`, 200},
 		{"post", "/v1/explain", "/v1/explain", `{"url":""}`, 400},
+		{"get", "/v1/policy", "/v1/policy", "", 200},
+		{"post", "/v1/policy/check", "/v1/policy/check", `{}`, 200},
+		{"post", "/v1/policy/check", "/v1/policy/check", `{"policy":"mode: strickt"}`, 200},
+		{"post", "/v1/policy/check", "/v1/policy/check", `{"policy":5}`, 400},
+		{"post", "/v1/policy/reload", "/v1/policy/reload", "", 200},
 	}
 	called := make(map[string]bool)
 	for _, c := range calls {
@@ -386,7 +391,7 @@ func (d document) holdAgainst(t *testing.T, op operation, a answer) {
 // Bodies that are described are taken.
 func TestOpenAPIA11DescribesTheQuestion(t *testing.T) {
 	doc := readDocument(t)
-	for name, kind := range map[string]any{"ExplainRequest": explainBody{}, "SessionRequest": sessionRequest{}} {
+	for name, kind := range map[string]any{"ExplainRequest": explainBody{}, "SessionRequest": sessionRequest{}, "PolicyDraft": policyDraft{}} {
 		raw, err := json.Marshal(kind)
 		if err != nil {
 			t.Fatal(err)
