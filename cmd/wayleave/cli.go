@@ -100,7 +100,7 @@ the agent sees the end of the answer.`,
 	root.AddCommand(
 		c.serveCommand(), c.runCommand(), c.envCommand(), c.askCommand(), c.termsCommand(), c.demoCommand(),
 		c.caCommand(), c.sessionCommand(), c.verifyCommand(), c.doctorCommand(), c.versionCommand(), configTopic(),
-		c.logCommand(), c.repairCommand(),
+		c.logCommand(), c.repairCommand(), c.policyCommand(), c.initCommand(),
 	)
 	return root
 }

@@ -17,6 +17,7 @@ type source struct {
 	getenv func(string) string // an empty variable counts as not set
 	flags  map[string]string   // values of flags that were given, by key
 	read   func(string) ([]byte, error)
+	draft  []byte // in place of the file's section policy, as parseDraft takes it; nil: none
 }
 
 // load makes a configuration: flags win over the environment, that over the
@@ -51,15 +52,18 @@ func newConfig(file string) *config {
 	return &config{file: file, written: map[string][]string{}, writtenAt: map[string]position{}, policyAt: map[string]position{}}
 }
 
-func (s source) fileSettings() ([]setting, faults) {
-	if s.file == "" {
-		return nil, nil
+func (s source) fileSettings() (settings []setting, found faults) {
+	if s.file != "" {
+		text, err := s.read(s.file)
+		if err != nil {
+			return nil, faults{{position{source: s.file}, "", "cannot be read: " + reason(err)}}
+		}
+		settings, found = parseConfig(s.file, text)
 	}
-	text, err := s.read(s.file)
-	if err != nil {
-		return nil, faults{{position{source: s.file}, "", "cannot be read: " + reason(err)}}
+	if s.draft != nil {
+		settings, found = withDraft(settings, found, s.draft)
 	}
-	return parseConfig(s.file, text)
+	return settings, found
 }
 
 // reason is what the system says of a failed file operation, without repeating

@@ -331,7 +331,15 @@ func TestExamplesOfTheDocumentationLoad(t *testing.T) {
 	if len(examples) < 2 {
 		t.Fatalf("found only %d examples", len(examples))
 	}
-	for _, example := range examples {
+	page, err := os.ReadFile("../../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPage := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllSubmatch(page, -1)
+	if len(inPage) == 0 {
+		t.Fatal("docs/policy.md has no example")
+	}
+	for _, example := range append(examples, inPage...) {
 		c := newConfig("c.yaml")
 		settings, found := parseConfig("c.yaml", example[1])
 		found = append(found, c.apply(settings)...)

@@ -185,10 +185,10 @@ func setCAFile(dst *string, v string) error {
 	}
 	pem, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("cannot be read: %w", err)
+		return errors.New("cannot be read: " + reason(err))
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s holds no certificate in PEM form", path)
+		return errors.New("holds no certificate in PEM form")
 	}
 	*dst = path
 	return nil

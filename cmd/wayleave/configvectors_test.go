@@ -190,3 +190,16 @@ func TestO5PoliciesOfTheVectorsAreWhole(t *testing.T) {
 		t.Errorf("only %d policies were read", seen)
 	}
 }
+
+// loadWhole loads a configuration that has a policy.
+func loadWhole(t *testing.T, text string) *rulings.Policy {
+	t.Helper()
+	c, err := loadText(text, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.policy == nil {
+		t.Fatalf("%s\n%v", text, c.policyFaults)
+	}
+	return c.policy
+}

@@ -34,10 +34,14 @@ func (e *edge) desk() (*http.Server, error) {
 	o := admin.Options{
 		Token: token, Index: e.index, Status: e.status, Ready: e.ready, Explain: e.explain, Object: e.book.Object,
 		Hosts: e.hosts, Host: e.host, Refresh: e.refresh,
-		CA: e.authority.PEM(), Gatherer: e.metrics, OpenMetrics: e.cfg.openMetrics, Via: proxy.Pseudonym(e.id), Logger: e.log,
+		Policy: e.policyNow,
+		CA:     e.authority.PEM(), Gatherer: e.metrics, OpenMetrics: e.cfg.openMetrics, Via: proxy.Pseudonym(e.id), Logger: e.log,
 	}
 	if host, _, err := net.SplitHostPort(e.cfg.adminListen); err == nil && host != "" {
 		o.Names = []string{host}
+	}
+	if e.source.read != nil { // an edge of one command reads its configuration once
+		o.CheckPolicy, o.ReloadPolicy = e.checkPolicy, e.reloadPolicy
 	}
 	if e.credentials != nil {
 		o.Issue = e.credentials.Issue

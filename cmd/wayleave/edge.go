@@ -38,9 +38,11 @@ type edge struct {
 	started time.Time
 	metrics *prometheus.Registry
 
-	policy  atomic.Pointer[rulings.Policy] // nil refuses everything (O3)
-	reloads *prometheus.CounterVec
-	serving atomic.Bool // between the start of every listener and the beginning of the stop
+	policy    atomic.Pointer[rulings.Policy] // nil refuses everything (O3)
+	faults    atomic.Pointer[faults]         // why there is no policy; nil where there is one
+	reloading sync.Mutex                     // held by a reload from reading to the swap, so that the last read wins
+	reloads   *prometheus.CounterVec
+	serving   atomic.Bool // between the start of every listener and the beginning of the stop
 
 	authority   *certs.Authority
 	store       *evidence.Store
@@ -109,7 +111,7 @@ func startEdge(ctx context.Context, cfg *config, o edgeOptions) (_ *edge, err er
 		e.openEvidence,
 		e.openTerms,
 		e.openCredentials,
-		func() error { e.adopt(cfg); return nil },
+		e.beginPolicy,
 		func() error { return e.beginRun(ctx) },
 		func() error { return e.listen(o.exposed) },
 		e.serveDesk, // before the proxy, so that it can be asked until the drain is over

@@ -2,46 +2,87 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/wayleave/wayleave/rulings"
 )
 
-// adopt puts the policy of cfg in force: in one step, and for crossings that
-// begin from here on. A configuration without a policy leaves the edge refusing
-// everything (O3); that is how an edge starts, never what a reload does.
-func (e *edge) adopt(cfg *config) {
-	if cfg.policy == nil {
-		logFaults(e.log, "the policy does not load; everything is refused", cfg.policyFaults)
-		return
+// beginPolicy puts the policy in force that the edge starts with. A section that
+// does not load leaves the edge refusing everything (O3).
+func (e *edge) beginPolicy() error {
+	if e.cfg.policy == nil {
+		e.faults.Store(&e.cfg.policyFaults)
+		logFaults(e.log, "the policy does not load; everything is refused", e.cfg.policyFaults)
+		return nil
 	}
-	// The canonical bytes are on disk before any record names their digest (O5).
-	if _, err := e.book.PutObject(cfg.policy.Canonical()); err != nil {
-		e.log.Error("the policy could not be kept as a term object", "policy_digest", cfg.policy.Digest().String(), "error", err)
+	if err := e.keepPolicy(e.cfg.policy); err != nil {
+		e.log.Error("rulings by this policy cannot be made again from the data directory", "error", err)
 	}
-	e.policy.Store(cfg.policy)
-	e.log.Info("policy in force", "policy_digest", cfg.policy.Digest().String())
+	e.adopt(e.cfg.policy)
+	return nil
+}
+
+// keepPolicy puts the canonical bytes of a policy and its overlays on disk, which
+// has to be before any record names their digest (O5).
+func (e *edge) keepPolicy(p *rulings.Policy) error {
+	kept := []*rulings.Policy{p}
+	for _, o := range p.Overlays() {
+		kept = append(kept, o.Policy)
+	}
+	for _, k := range kept {
+		if _, err := e.book.PutObject(k.Canonical()); err != nil {
+			return fmt.Errorf("keeping policy %s as a term object: %w", k.Digest(), err)
+		}
+	}
+	return nil
+}
+
+// adopt puts a policy in force: in one step, and for crossings that begin from
+// here on.
+func (e *edge) adopt(p *rulings.Policy) {
+	e.policy.Store(p)
+	e.faults.Store(nil)
+	e.log.Info("policy in force", "policy_digest", p.Digest().String(), "overlays", len(p.Overlays()))
 }
 
 // reload reads and checks the whole configuration anew and then swaps the
-// policy (O4). On any fault the old policy stays in force.
-func (e *edge) reload() error {
-	next, err := e.source.load()
-	if err == nil && next.policy == nil {
-		err = next.policyFaults
+// policy (O4). On any fault, which is the error, the old policy stays in force.
+func (e *edge) reload() (next *config, err error) {
+	e.reloading.Lock()
+	defer e.reloading.Unlock()
+	next, err = e.next(e.source)
+	if err == nil {
+		err = e.keepPolicy(next.policy)
 	}
 	if err != nil {
 		e.reloads.WithLabelValues("refused").Inc()
 		logFaults(e.log, "the configuration does not load; the policy in force stays", err)
-		return err
+		return nil, err
 	}
+	e.adopt(next.policy)
 	e.reloads.WithLabelValues("adopted").Inc()
-	e.adopt(next)
 	if keys := e.cfg.fixedChanges(next); len(keys) > 0 {
 		e.log.Warn("changed keys that need a restart were left as they are", "keys", keys)
 	}
-	return nil
+	return next, nil
+}
+
+// next loads a configuration that could follow the one the edge started with.
+func (e *edge) next(src source) (*config, error) {
+	next, err := src.whole()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(next.policy.Overlays()) > 0 && e.cfg.auth != authToken:
+		// The file may say auth: token by now, but who comes is asked for nothing (O6).
+		const key = "policy.sessions"
+		return nil, faults{{next.place(key), key, fmt.Sprintf("needs auth: token, but the edge was started with auth: %s; start it again", e.cfg.auth)}}
+	}
+	return next, nil
 }
 
 // fixedChanges names the keys outside the policy that next would change.

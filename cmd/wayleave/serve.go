@@ -129,7 +129,7 @@ func (e *edge) attend(ctx context.Context, signals <-chan os.Signal) error {
 				e.log.Info("stopping", "signal", s.String(), "grace", e.cfg.shutdownGrace.String())
 				return nil
 			}
-			_ = e.reload() // said in the log already; the old policy stays
+			_, _ = e.reload() // said in the log already; the old policy stays
 		case err := <-e.failed:
 			return notSo(fmt.Errorf("a listener ended: %w", err))
 		case <-ctx.Done():
