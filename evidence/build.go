@@ -77,7 +77,11 @@ func (w *writer) addEntry(b *batch, stamp []byte, e *entry) {
 	start := 0
 	for _, r := range e.records {
 		w.envelope(b, stamp)
-		w.buf = append(w.buf, e.enc.b[start:r.end]...)
+		if r.judged > 0 {
+			w.buf = appendJudged(w.buf, e.enc.b[start:r.end], w.seq, r.judged)
+		} else {
+			w.buf = append(w.buf, e.enc.b[start:r.end]...)
+		}
 		start = r.end
 	}
 	if e.closes != nil {

@@ -91,6 +91,8 @@ type Crossing struct {
 
 	hops []rulings.Breach // by requests for terms; see HopBreach
 
+	Paid []Paid // by allowances that cover it
+
 	Pacing Pacing
 	Delays []CrawlDelay // what is stated for each of Ruling.Robots; nil when nothing is
 

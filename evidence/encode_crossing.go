@@ -40,6 +40,7 @@ func (r CrossingEnded) payload(e *encoder) {
 	}
 	r.declarations(e)
 	r.Pacing.write(e)
+	r.allowances(e)
 	r.body(e)
 	r.measures(e)
 }

@@ -9,6 +9,9 @@ import (
 // committed: its seq and its timestamp.
 const envelopeRoom = 80
 
+// seqRoom is how much longer the mention of a record makes another.
+const seqRoom = 24
+
 // ErrRecordTooLarge says that a record is over 1 MiB even with everything in it
 // that others chose cut short (E6).
 var ErrRecordTooLarge = errors.New("the record is larger than 1 MiB")
@@ -45,10 +48,14 @@ type encoded struct {
 	end   int
 	opens bool // a crossing_opened
 	ends  bool // the final record of a crossing that was opened
+
+	// judged is how many records directly before it in its entry it names as
+	// having judged it: their seqs are known when the batch is built.
+	judged int
 }
 
 // size is how many octets the entry occupies.
-func (e *entry) size() int { return len(e.enc.b) + len(e.records)*envelopeRoom }
+func (e *entry) size() int { return len(e.enc.b) + len(e.records)*(envelopeRoom+seqRoom) }
 
 // add encodes r behind what the entry holds already.
 func (e *entry) add(r Record) error {
@@ -58,17 +65,31 @@ func (e *entry) add(r Record) error {
 		e.enc.record(r)
 		if len(e.enc.b)-start <= maxLineBytes-envelopeRoom {
 			ended, _ := r.(CrossingEnded)
+			judged := 0
+			if ended.Crossing != nil {
+				judged = e.invoked()
+			}
 			e.records = append(e.records, encoded{
 				event: r.Event(),
 				end:   len(e.enc.b),
 				opens: r.Event() == EventCrossingOpened,
 				ends:  ended.Crossing != nil && ended.Opened != 0,
+
+				judged: judged,
 			})
 			return nil
 		}
 	}
 	e.enc.b = e.enc.b[:start]
 	return ErrRecordTooLarge
+}
+
+// invoked is how many processor_invoked stand at the end of the entry.
+func (e *entry) invoked() (n int) {
+	for n < len(e.records) && e.records[len(e.records)-1-n].event == EventProcessorInvoked {
+		n++
+	}
+	return n
 }
 
 // record writes r from its event on, with the line's end.

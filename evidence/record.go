@@ -20,6 +20,8 @@ const (
 	EventCrossingRefused     = "crossing_refused"
 	EventCrossingObserved    = "crossing_observed"
 	EventCrossingUndelivered = "crossing_undelivered"
+	EventProcessorInvoked    = "processor_invoked"
+	EventAllowanceGap        = "allowance_gap"
 	EventEvidenceGap         = "evidence_gap"
 )
 
