@@ -59,6 +59,8 @@ func TestE82APolicyOfAnotherFormIsNotLoaded(t *testing.T) {
 func FuzzLoadPolicyE82(f *testing.F) {
 	f.Add(DefaultPolicy().Canonical())
 	f.Add([]byte(`{"identity":{"product_token":[""]}}`))
+	f.Add([]byte(`{"services":["a.test",{"charge_header":"x","host":"b.test","price":"reported"},{"host":"c.test","price":{"amount":"1.5","currency":"USD"}}],"allowances":[{"amount":"1","currency":"USD","name":"a","period":"day","timezone":"UTC","user":"*"}]}`))
+	f.Add([]byte(`{"hosts":{"allow":["*"],"deny":["a.test"],"rules":[{"action":"require_licence","host":"*","licence":"https://a.test/"}]},"caps":{"body_bytes":1},"required_licence":["https://a.test/"]}`))
 	f.Fuzz(func(t *testing.T, form []byte) {
 		if p, err := LoadPolicy(form); err == nil && !bytes.Equal(p.Canonical(), form) {
 			t.Error("what was loaded has another form")
