@@ -415,7 +415,7 @@ func FuzzParseConfig(f *testing.F) {
 		"", "listen: 127.0.0.1:3128\n", "policy:\n  services: [a.example, {host: b.example}]\n",
 		"admin: &a {listen: \":1\", admin: *a}\n", "connect_ports: [443, \"1-2\"]\n---\n", "a: *b\n", "\xff: {", "<<: {auth: open}\n",
 		"? [a, b]\n: c\n", "policy: !!binary aGk=\n", "auth: |\n  open\n", "- - - -\n", "data: !x y\n",
-		"policy:" + termsText, "policy: {spend: &a [{user: x, hosts: *a}, *a]}\n", "policy: {spend: [{user: &u x, user: *u, <<: y, [h]: z}]}\n",
+		"policy:" + termsText, everyKey, starter, "policy: {sessions: &s [{user: a, hosts: {rules: *s, deny: *s}, screens: [], caps: {body_bytes: 0x10}}]}\n", "policy: {spend: &a [{user: x, hosts: *a}, *a]}\n", "policy: {spend: [{user: &u x, user: *u, <<: y, [h]: z}]}\n",
 		"policy: {purposes: [], terms: {country: de, reporting: [{profile: x}], agreements: [{host: \"\", reference: ~}]}}\n",
 	}
 	if len(seeds) == 0 {
