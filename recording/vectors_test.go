@@ -1,0 +1,72 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A vector is a case of policy.json, with what a recording has to do with.
+type vector struct {
+	ID       string
+	Crossing struct {
+		URL, Execution string
+		Recorded       bool
+	}
+}
+
+// TestVectorsO64AndO67 runs the cases of replay in every policy.json below the
+// folder that WAYLEAVE_VECTORS names, or below testdata/vectors: whether there is
+// an exchange to serve. What is ruled of it is the proxy's test's matter.
+func TestVectorsO64AndO67(t *testing.T) {
+	dir := os.Getenv("WAYLEAVE_VECTORS")
+	if dir == "" {
+		dir = filepath.Join("testdata", "vectors")
+	}
+	count := 0
+	for _, v := range readVectors(t, dir) {
+		if v.Crossing.Execution != "replay" {
+			continue
+		}
+		count++
+		t.Run(v.ID, func(t *testing.T) {
+			w, dir := newWriter(t)
+			if v.Crossing.Recorded {
+				record(w, page(v.Crossing.URL), html(), "text")
+			}
+			_, err := w.Close()
+			must(t, err)
+			s, err := open(t, dir).Take("GET", v.Crossing.URL, "")
+			if errors.Is(err, ErrNotRecorded) == v.Crossing.Recorded {
+				t.Errorf("%v, and recorded is %v", err, v.Crossing.Recorded)
+			}
+			if err == nil {
+				s.Body.Close()
+			}
+		})
+	}
+	if count == 0 {
+		t.Fatalf("no cases of replay below %s", dir)
+	}
+}
+
+func readVectors(t *testing.T, dir string) (all []vector) {
+	t.Helper()
+	must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() != "policy.json" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var file struct{ Vectors []vector }
+		err = json.Unmarshal(text, &file)
+		all = append(all, file.Vectors...)
+		return err
+	}))
+	return all
+}
