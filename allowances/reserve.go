@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"slices"
 
 	"github.com/wayleave/wayleave/internal/money"
@@ -24,7 +25,8 @@ type Request struct {
 // on disk when it returns. The error is that of ctx, and nothing else is one: what
 // keeps a ledger from being used makes its allowance Unenforceable.
 //
-// A ledger that is locked by others is waited for, 5 s at most.
+// A ledger that others use is waited for: 5 s for those of this process, and 5 s for
+// those of others.
 func (l *Ledger) Reserve(ctx context.Context, as []Allowance, q Request) (Verdict, error) {
 	if err := ctx.Err(); err != nil {
 		return Verdict{}, err
@@ -99,6 +101,9 @@ func (t *taking) enter(ctx context.Context, as []Allowance) {
 // fail makes i unenforceable because its ledger cannot be used.
 func (t *taking) fail(i *item, err error) {
 	i.found.Outcome, i.found.Why, i.found.Err = Unenforceable, cannotBeHad(i.a), err
+	if errors.Is(err, context.Canceled) {
+		return // the agent's doing
+	}
 	t.l.log.Error("the ledger cannot be used", "allowance", i.a.Name, "error", err)
 }
 
@@ -106,7 +111,7 @@ func (t *taking) fail(i *item, err error) {
 func (t *taking) write() {
 	for _, i := range t.items {
 		if i.book == nil {
-			if t.q.Carry && i.a.check() == nil { // what it costs will be owed
+			if t.q.Carry && i.found.Err != nil { // it is settled all the same
 				t.r.parts = append(t.r.parts, part{a: i.a, at: t.l.instant()})
 			}
 			continue

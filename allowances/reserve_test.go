@@ -238,6 +238,10 @@ func TestO30_AnAllowanceThatCannotBeKeptIsUnenforceable(t *testing.T) {
 		t.Errorf("one name twice: %+v, %v", v, err)
 	}
 	b.wants(team, "0")
+	v, err = b.Reserve(t.Context(), []Allowance{team, team}, Request{Price: usd("0.01"), Carry: true})
+	must(t, err)
+	b.settle(v.Reservation, Unnamed)
+	b.wants(team, "0.01")
 }
 
 func TestO30_NoAllowanceCoversIt(t *testing.T) {

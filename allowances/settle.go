@@ -49,8 +49,8 @@ type Settlement struct {
 }
 
 // Settle ends the reservation with what the crossing was charged, whatever was
-// reserved. It is on disk when Settle returns; it waits for locks 5 s at most, and
-// does not end with the agent's request. A ledger that does not take it is tried
+// reserved. It is on disk when Settle returns; it waits for a ledger as Reserve
+// does, and does not end with the agent's request. A ledger that does not take it is tried
 // once more. A *GapError names those that did not take it then either; the
 // settlement holds all the same. ErrEnded is the other error there is.
 func (r *Reservation) Settle(c Charge) (Settlement, error) {
