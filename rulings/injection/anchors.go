@@ -37,7 +37,6 @@ type anchor struct {
 
 // findAnchors collects the anchors of all rules by their letters.
 func (s *screen) findAnchors() {
-	s.anchors = make(map[string]*anchor)
 	for i, r := range s.rules {
 		for w := range strings.FieldsSeq(anchorWords[r.name]) {
 			letters, isPart, _ := strings.Cut(strings.ToLower(w), "'")
@@ -55,10 +54,11 @@ func (s *screen) findAnchors() {
 // newAnchor returns the anchor of letters, a new one for new letters.
 func (s *screen) newAnchor(letters, sought string) *anchor {
 	s.sought = append(s.sought, sought)
-	a := s.anchors[letters]
+	k := keyOf(letters)
+	a := s.anchors.get(&k)
 	if a == nil {
 		a = new(anchor)
-		s.anchors[letters] = a
+		s.anchors.put(letters, a)
 		s.lengths[letters[0]-'a'] |= 1 << len(letters)
 	}
 	return a

@@ -49,7 +49,11 @@ func isAnchor(rule, w string) bool {
 // apostrophe, a hyphen or ASCII, and no mark stands behind one.
 func TestO46_AnchorsHaveTheShapeTheSieveNeeds(t *testing.T) {
 	s := compiled()
-	for letters, a := range s.anchors {
+	for i, k := range s.anchors.keys {
+		letters, a := strings.TrimRight(string(k[:]), "\x00"), s.anchors.values[i]
+		if a == nil {
+			continue
+		}
 		if len(letters) < 3 || len(letters) > maxWord {
 			t.Errorf("anchor %q is too short or too long", letters)
 		}
@@ -71,5 +75,19 @@ func TestO46_AnchorsHaveTheShapeTheSieveNeeds(t *testing.T) {
 		if !strings.Contains(RuleText(), "\n"+rule+" ") {
 			t.Errorf("anchors for %s, which is no rule", rule)
 		}
+	}
+}
+
+func TestTablesHaveFewWordsInARow(t *testing.T) {
+	row, longest := 0, 0
+	for _, k := range compiled().words.numbers.keys {
+		row++
+		if k == (key{}) {
+			row = 0
+		}
+		longest = max(longest, row)
+	}
+	if longest > 8 {
+		t.Errorf("%d words in a row", longest)
 	}
 }

@@ -16,7 +16,8 @@ type automaton struct {
 
 	words   map[string]int // the number of each word in the rules, from 1; with the mark behind it
 	takes   []places       // by number, 0 for every other word: where it may stand
-	lengths [256]uint32    // by first letter, both cases: bits of the lengths that words have
+	numbers table[int]     // the same
+	lengths [256]uint32    // by first letter: bits of the lengths that words have
 
 	mailRule   int    // the rule that has mail addresses
 	beforeMail places // what a mail address may stand behind
@@ -128,9 +129,8 @@ func (a *automaton) number(w string) int {
 		i = len(a.takes)
 		a.words[w] = i
 		a.takes = append(a.takes, places{})
-		for _, letter := range []byte{w[0], w[0] - 'a' + 'A'} {
-			a.lengths[letter] |= 1 << len(w)
-		}
+		a.numbers.put(w, i)
+		a.lengths[w[0]] |= 1 << len(w)
 	}
 	return i
 }
@@ -170,10 +170,10 @@ func disjoint(a, b *places) bool {
 	return both.empty()
 }
 
-// lookup returns the number of a word, 0 for one of no rule.
-func (a *automaton) lookup(w []byte) int {
-	if a.lengths[w[0]]>>len(w)&1 == 0 {
+// lookup returns the number of a word of that length, 0 for one of no rule.
+func (a *automaton) lookup(w *key, length int) int {
+	if a.lengths[w[0]]>>length&1 == 0 {
 		return 0
 	}
-	return a.words[string(w)]
+	return a.numbers.get(w)
 }

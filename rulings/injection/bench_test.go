@@ -51,6 +51,8 @@ func BenchmarkScan(b *testing.B) {
 		{"1 MiB of white space and you", repeat("you"+strings.Repeat(" ", 1000), 1<<20)},
 		{"1 MiB of openings", repeat("![", 1<<20)},
 		{"1 MiB of images", repeat("![](?", 1<<20)},
+		{"1 MiB of images that match", repeat("![](?a={", 1<<20)},
+		{"1 MiB of links that would", repeat("![[](?a={", 1<<20)},
 		{"1 MiB of markers", repeat("[INST]", 1<<20)},
 		{"1 MiB of invisible characters", repeat("\u200b\u200dx", 1<<20)},
 		{"1 MiB of CJK", repeat("漢字かな交じり文、", 1<<20)},

@@ -17,9 +17,11 @@ func parseImages(rule int, text string) *images {
 }
 
 // scan notes the images of a text. It reads on from where it came to, so that an
-// opening without an end costs no more than other text.
+// opening without an end costs no more than other text. It ends with the first finding
+// that is left out (no other rule has been run before): each reads on in its line, and
+// there could be many in one.
 func (r *images) scan(f *finder) {
-	for p := 0; ; {
+	for p := 0; !f.more; {
 		i := bytes.Index(f.text[p:], []byte("!["))
 		if i < 0 {
 			return
@@ -74,8 +76,9 @@ func (r *images) image(f *finder, p int) (next int) {
 			if p+1 == len(text) || text[p+1] != '(' {
 				break
 			}
-			end, matches := r.address(text, p+2)
+			end, depth, matches := r.address(text, p+2)
 			if matches && image > 0 {
+				end = closing(text, end, depth)
 				f.note(r.rule, image-1, end)
 				return end
 			}
@@ -98,13 +101,13 @@ func blankLine(text []byte) bool {
 	return true
 }
 
-// address reads the address that begins at p, behind white space. If a value of its
-// query begins as the rule says, the end is that of the brackets, else of the address.
-func (r *images) address(text []byte, p int) (end int, matches bool) {
+// address reads the address that begins at p, behind white space, up to its end or to
+// behind what a value of its query begins with, if that is the rule's. depth is how many
+// brackets are open in it.
+func (r *images) address(text []byte, p int) (end, depth int, matches bool) {
 	for p < len(text) && isBlank(text[p]) {
 		p++
 	}
-	depth := 0 // of brackets in the address
 	query, value := false, false
 	for ; p < len(text) && !isBlank(text[p]); p++ {
 		switch text[p] {
@@ -112,22 +115,22 @@ func (r *images) address(text []byte, p int) (end int, matches bool) {
 			depth++
 		case ')':
 			if depth--; depth < 0 {
-				return p, false
+				return p, depth, false
 			}
 		case '?':
 			query = true
 		case '#':
-			return p, false
+			return p, depth, false
 		case '&':
 			value = false
 		case '=':
 			if n := r.begin(text[p+1:]); query && !value && n > 0 {
-				return closing(text, p+1+n, depth), true
+				return p + 1 + n, depth, true
 			}
 			value = query
 		}
 	}
-	return p, false
+	return p, depth, false
 }
 
 // begin returns the length of what text begins with, if that is the rule's.

@@ -5,11 +5,11 @@ func (s *screen) anchor(letters []byte) *anchor {
 	if len(letters) > maxWord || s.lengths[letters[0]|0x20-'a']>>len(letters)&1 == 0 {
 		return nil
 	}
-	var folded [maxWord]byte
+	var k key
 	for i, b := range letters {
-		folded[i] = b | 0x20
+		k[i] = b | 0x20
 	}
-	return s.anchors[string(folded[:len(letters)])]
+	return s.anchors.get(&k)
 }
 
 // back returns a place before the anchor at p from which a walk finds every match that

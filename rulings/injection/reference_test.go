@@ -391,7 +391,8 @@ func (ref *reference) images(rule int, begins []string) (notes []note) {
 			end := p + len(address)
 			if at >= 0 {
 				end = p + at
-				if whole := p + len(bracketed(text[p:], "\r\n")); whole < len(text) && text[whole] == ')' {
+				whole := p + len(bracketed(text[p:], "\r\n"))
+				if last >= 0 && whole < len(text) && text[whole] == ')' {
 					end = whole + 1
 				}
 				if last >= 0 {

@@ -55,10 +55,10 @@ unicode ` + unicode.Version + `
 # longest; the next begins behind it. At most 8 of each rule are reported.
 #
 # Patterns of words: a/b either; (a b) both, in this order; [a] or not; a+ one to
-# three; ‹n› up to n words, whichever; a* a, or its plural with s; a, and a: have the
-# character right behind them; @ is a mail address, as the PII detector reads it;
-# …n is up to n characters without a line break, counted from the last place where
-# what is before it ended.
+# three; ‹n› up to n words, whichever; a* a, or its plural with s; a, and a: the word
+# with that character right behind it; @ a mail address behind white space, as the PII
+# detector reads it; …n up to n characters without a line break, counted from the last
+# place where what is before it ended.
 IS1 override words ignore/disregard/forget/discard/override ‹3› previous/prior/earlier/preceding/above/foregoing/original/initial ‹2› instruction*/prompt*/directive*/directions/guidelines
 IS2 override words ignore/disregard/forget [all [of]] your/(the system) ‹2› instruction*/prompt*/programming/guidelines/directive*/restriction*
 IS3 override words ignore/disregard/forget everything [written/said/stated/(you were told)/(you have been told)] above/(before this)/(up to now/here/this)
@@ -78,7 +78,8 @@ IS12 exfiltration image { [ < ${ %7B
 # markers: ASCII letters without regard to case. _ is 1 to 64 ASCII letters, digits, _ - and ';
 # before a word that follows there may be white space; a…b stands in one line.
 IS13 template markers <|_|>system <|_|>developer <|system|> <|developer|> <<SYS>> [INST]…[/INST]
-# run: that many of these characters or more in a row, and not right behind the last one.
+# run: that many of these characters or more in a row, all there are, unless what
+# follows "not" stands right before them.
 IS14 invisible run 8 U+E0000-U+E007F not U+1F3F4
 IS15 invisible run 16 U+200B-U+200D U+2060 U+FEFF
 `

@@ -14,10 +14,10 @@ type screen struct {
 	markers *markers
 	runs    []*run
 	sieve   *sieve
-	sought  []string           // five characters of each anchor, its bounds as blanks
-	anchors map[string]*anchor // by their letters
-	lengths [26]uint32         // by first letter: bits of the lengths that anchors have
-	before  int                // how many words a match may have before an anchor of its rule
+	sought  []string       // five characters of each anchor, its bounds as blanks
+	anchors table[*anchor] // by their letters
+	lengths [26]uint32     // by first letter: bits of the lengths that anchors have
+	before  int            // how many words a match may have before an anchor of its rule
 }
 
 // A rule is what findings say of it.

@@ -10,11 +10,11 @@ type word struct {
 	number     int // in the automaton, 0 for a word of no rule
 }
 
-// A spelling is a word in lower case with straight apostrophes. One that is too long
-// or has something else in it is longer than maxWord, and no word of a rule.
+// A spelling becomes a key. One that is too long or has something else in it than
+// letters and apostrophes is longer than maxWord, and no word of a rule.
 type spelling struct {
-	octets [maxWord + 1]byte
-	n      int
+	key key
+	n   int
 }
 
 func (s *spelling) add(k class, octet byte, size int) {
@@ -22,11 +22,19 @@ func (s *spelling) add(k class, octet byte, size int) {
 	case s.n >= maxWord || k == hyphen || k == letter && size > 1:
 		s.n = maxWord + 1
 	case k == letter:
-		s.octets[s.n] = octet | 0x20
+		s.key[s.n] = octet | 0x20
 		s.n++
 	default:
-		s.octets[s.n] = '\''
+		s.key[s.n] = '\''
 		s.n++
+	}
+}
+
+// cut takes off what was added behind the first n octets.
+func (s *spelling) cut(n int) {
+	if n < s.n {
+		clear(s.key[n:])
+		s.n = n
 	}
 }
 
@@ -37,12 +45,16 @@ func (s *screen) word(text []byte, p int) word {
 	length := 0 // of spelled, up to the last letter
 	from := p
 	for p < len(text) {
-		k, size := s.chars.at(text, p)
+		k, size := s.chars.ascii[text[p]], 1
+		if k == beyond {
+			k, size = s.chars.at(text, p)
+		}
 		if !k.inWord() {
 			break
 		}
 		if k == letter && w.start < 0 {
-			w.start, spelled.n = p, 0
+			w.start = p
+			spelled.cut(0)
 		}
 		spelled.add(k, text[p], size)
 		p += size
@@ -55,15 +67,18 @@ func (s *screen) word(text []byte, p int) word {
 		w.start, w.end = from, p
 		return w
 	}
-	if p < len(text) && (text[p] == ',' || text[p] == ':') && length < maxWord {
-		spelled.octets[length] = text[p]
-		if w.number = s.words.lookup(spelled.octets[:length+1]); w.number != 0 {
+	if length > maxWord {
+		return w
+	}
+	spelled.cut(length)
+	if length < maxWord && p < len(text) && (text[p] == ',' || text[p] == ':') {
+		marked := spelled.key
+		marked[length] = text[p]
+		if w.number = s.words.lookup(&marked, length+1); w.number != 0 {
 			w.end, w.next = p+1, p+1
 			return w
 		}
 	}
-	if length <= maxWord {
-		w.number = s.words.lookup(spelled.octets[:length])
-	}
+	w.number = s.words.lookup(&spelled.key, length)
 	return w
 }
