@@ -20,7 +20,7 @@ type layer struct {
 // parsers turn bytes into values.
 var parsers = []string{
 	"rulings/robots", "rulings/rsl", "rulings/contentsignal", "rulings/contentusage", "rulings/links", "rulings/tdm",
-	"rulings/htmlhead", "rulings/robotstag", "rulings/payment",
+	"rulings/htmlhead", "rulings/robotstag", "rulings/payment", "rulings/injection", "rulings/pii", "rulings/pagetext", "rulings/bodytype",
 }
 
 // layers are the import directions; the first that fits a package holds. Imports
@@ -29,7 +29,7 @@ var parsers = []string{
 var layers = []layer{
 	{of: "cmd/...", may: []string{"..."}, why: "commands wire everything together"},
 	{
-		of: "proxy/...", may: []string{"rulings/...", "backoff/...", "evidence", "certs", "internal/..."},
+		of: "proxy/...", may: []string{"rulings/...", "backoff/...", "allowances", "recording", "evidence", "certs", "internal/..."},
 		why: "the exchange uses the rulings, the pacing, the evidence and the certificates, and nobody of these knows of it",
 	},
 	{
@@ -42,6 +42,8 @@ var layers = []layer{
 		why: "a record holds a ruling and the parser's decisions in it; who makes or verifies rulings hands the decision in",
 	},
 	{of: "backoff/...", may: []string{"backoff/...", "internal/..."}, why: "pacing knows hosts and times, not terms"},
+	{of: "allowances/...", may: []string{"internal/..."}, why: "the ledger counts money, whatever it is spent on"},
+	{of: "recording/...", may: []string{"internal/..."}, why: "a recording is bytes and their sums, whoever asks for them"},
 	{of: "certs/...", may: []string{"internal/..."}, why: "whatever certs imports can come near the CA's key"},
 	{
 		of: "rulings/terms/...", may: slices.Concat([]string{"rulings", "rulings/terms/...", "internal/..."}, parsers),
@@ -116,6 +118,7 @@ var reserved = []struct {
 	{"github.com/go-chi/chi/...", "admin/...", "the admin API alone has routes"},
 	{"github.com/temoto/robotstxt", "nowhere", "it fails too many RFC 9309 cases to rule by; it is the second reader of a differential test"},
 	{"os/exec", "cmd/wayleave", "an edge starts no process; the command run does"},
+	{"github.com/redis/...", "backoff/valkey", "one store of several talks to a server"},
 	{"unsafe", "nowhere", "nothing here is worth it"},
 }
 

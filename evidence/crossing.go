@@ -138,6 +138,8 @@ const (
 	DependencyUnavailable = "dependency_unavailable"
 	TermObjectUnwritten   = "term_object_unwritten"
 	StoreUnavailable      = "store_unavailable"
+	BudgetExhausted       = "budget_exhausted" // left out whole
+	Unenforceable         = "unenforceable"    // a limit whose measure is not known
 )
 
 // A Challenge is by what status the origin refused the fetcher, and how. The zero

@@ -41,6 +41,15 @@ type crossing struct {
 	known  rulings.Terms
 	ruling rulings.Ruling
 
+	// What screens had to say, and what is held and reserved until the crossing ends.
+	processors  []evidence.ProcessorInvoked
+	transformed *evidence.BodyPart // the body as served, where its text is delivered
+	sum         rulings.Digest     // of the body as served, if summed
+	summed      bool
+	holds       int64  // octets of memory
+	reserved    int64  // octets of the session's context
+	meter       *meter // of a body that is passed on before its size is known
+
 	hops hopBreaches // by requests for terms on account of this one
 
 	source io.Closer  // of the answer's body: unlike what wraps it, it may be closed while it is read
@@ -193,13 +202,26 @@ func (x *crossing) end(outcome evidence.Outcome) {
 		x.rec.Up = n
 	}
 	x.watch.timings(&x.rec)
-	seq, err := x.log.Append(context.Background(), evidence.CrossingEnded{Crossing: &x.rec})
+	seq, err := x.log.Append(context.Background(), x.records()...)
+	x.settleContext(outcome == evidence.Delivered)
 	if err != nil {
 		x.edge.owed(err)
 	} else if x.number == 0 {
 		x.number = seq
 	}
 	x.edge.metrics.crossing(&x.rec)
+}
+
+// records are the crossing's last: what judged its body, and then its final one (E11).
+func (x *crossing) records() []evidence.Record {
+	if len(x.processors) == 0 {
+		return []evidence.Record{evidence.CrossingEnded{Crossing: &x.rec}}
+	}
+	list := make([]evidence.Record, 0, len(x.processors)+1)
+	for _, p := range x.processors {
+		list = append(list, p)
+	}
+	return append(list, evidence.CrossingEnded{Crossing: &x.rec})
 }
 
 // undelivered follows a final record that said complete when the client's

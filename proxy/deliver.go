@@ -116,17 +116,46 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 		resp.Body = brokenBody{}
 		return resp
 	}
-	x.rec.RetrievedHash, x.rec.RetrievedBytes = sha256.Sum256(data), int64(n)
+	x.rec.RetrievedHash, x.rec.RetrievedBytes = x.sumOf(data), int64(n)
 	x.hashContent(r.Context(), data)
+	x.restoreServed()
 	x.demanded(r.Context())
 	if err != nil {
 		wholeBuffers.Put(buf)
 		return x.notUsed(r, err)
 	}
+	if x.meter != nil && x.meter.over(x.rec.ContentBytes) {
+		wholeBuffers.Put(buf)
+		return x.refuse(r, x.ruling)
+	}
 	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
 	x.end(evidence.Delivered)
 	resp.Body = &settledBody{x: x, ctx: r.Context(), data: data, buf: buf}
 	return resp
+}
+
+// sumOf is the sum of a whole body, which a screen may have taken already.
+func (x *crossing) sumOf(data []byte) rulings.Digest {
+	if x.summed {
+		return x.sum
+	}
+	return sha256.Sum256(data)
+}
+
+// coding is the content coding of what is delivered.
+func (x *crossing) coding() string {
+	if x.transformed != nil {
+		return ""
+	}
+	return x.rec.ContentCoding
+}
+
+// restoreServed records the body as served in place of the text that was
+// delivered for it (O50).
+func (x *crossing) restoreServed() {
+	if t := x.transformed; t != nil {
+		x.rec.RetrievedHash, x.rec.RetrievedBytes, x.rec.Down = t.Hash, t.Bytes, evidence.Counted(t.Bytes)
+	}
 }
 
 // readEnd reads what follows the last octet of a body of known length: nothing,
@@ -240,7 +269,7 @@ func (b *flowingBody) Read([]byte) (int, error) {
 func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 	buf := flowBuffers.Get().(*[]byte)
 	defer flowBuffers.Put(buf)
-	b.sum.init(b.ctx, b.x.rec.ContentCoding)
+	b.sum.init(b.ctx, b.x.coding())
 	defer b.sum.stop()
 	if err := http.NewResponseController(b.x.w).Flush(); err != nil { // the head need not wait for the first byte
 		b.abandon(err)
@@ -250,6 +279,9 @@ func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 		n, err := b.src.Read(*buf)
 		if n > 0 {
 			b.read += int64(n)
+			if b.over() {
+				b.refuse()
+			}
 			piece := (*buf)[:n]
 			if b.read == b.resp.ContentLength {
 				held = piece
@@ -309,6 +341,10 @@ func (b *flowingBody) finish(held []byte) {
 	x.rec.Down = evidence.Counted(b.read)
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = b.sum.retrieved(), b.read
 	b.sum.content(x)
+	if x.meter != nil && x.meter.over(x.rec.ContentBytes) {
+		b.refuse()
+	}
+	x.restoreServed()
 	x.demanded(b.ctx)
 	x.rec.Delivered = &evidence.Delivery{Bytes: b.read, Complete: evidence.Yes}
 	if closeDelimited(b.resp) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,8 +88,13 @@ type Edge struct {
 	baseCtx      context.Context
 	stop         context.CancelFunc
 	ports        *PortSet
-	tls          *tls.Config   // towards clients
-	silence      time.Duration // silenceLimit; a test has less patience
+	tls          *tls.Config // towards clients
+	contexts     contextUses
+	heldBodies   heldBodies
+	heldWait     time.Duration // heldWait; a test has less patience, as in what follows
+	tools        toolbox
+	looking      chan struct{} // holds one for each screen that runs
+	silence      time.Duration // silenceLimit
 	withholdTime time.Duration // withholdTime; likewise
 
 	// Connections taken out of net/http's hands: tunnels being opened and
@@ -119,7 +125,8 @@ func New(o Options) (*Edge, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts,
-		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit, withholdTime: withholdTime}
+		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit, withholdTime: withholdTime,
+		heldBodies: newHeldBodies(), heldWait: heldWait, tools: newToolbox(), looking: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	if e.ports == nil {
 		e.ports = DefaultConnectPorts()
 	}

@@ -48,6 +48,9 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 	if ruling := x.ruleAnswer(r, resp); ruling.Refused() {
 		return x.withhold(r, resp, ruling)
 	}
+	if ruling := x.measure(r, resp); ruling.Refused() {
+		return x.withhold(r, resp, ruling)
+	}
 	return x.deliver(r, resp)
 }
 

@@ -129,6 +129,7 @@ func (e *Edge) cross(x *crossing, r *http.Request, scheme, authority, asWritten 
 	if r.ProtoMajor == 1 && r.ContentLength < 0 && r.Trailer == nil {
 		r.Trailer = make(http.Header) // net/http puts trailers here that were not announced
 	}
+	defer x.letGo()
 	defer x.aborted()
 	req := r.WithContext(context.WithValue(r.Context(), crossingKey{}, x))
 	req.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), Path: r.URL.Path}

@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -38,11 +39,11 @@ var (
 // hashContent records the hash of a short body's content. The coded octets the
 // client gets are not touched. The end of ctx ends the decoding.
 func (x *crossing) hashContent(ctx context.Context, data []byte) {
-	if identity(x.rec.ContentCoding) {
+	if identity(x.coding()) {
 		x.rec.ContentHash, x.rec.ContentBytes = x.rec.RetrievedHash, x.rec.RetrievedBytes
 		return
 	}
-	sum, n, err := decodedSum(ctx, bytes.NewReader(data), x.rec.ContentCoding)
+	sum, n, err := decodedSum(ctx, bytes.NewReader(data), x.rec.ContentCoding, new(atomic.Int64))
 	x.setContent(sum, n, err)
 }
 
@@ -57,18 +58,27 @@ func (x *crossing) setContent(sum rulings.Digest, n int64, err error) {
 func identity(coding string) bool { return coding == "" || coding == "identity" }
 
 // decodedSum hashes what coded decodes to. coding is a Content-Encoding value
-// (RFC 9110 8.4), the coding applied last standing last.
-func decodedSum(ctx context.Context, coded io.Reader, coding string) (rulings.Digest, int64, error) {
+// (RFC 9110 8.4), the coding applied last standing last. seen grows with what has
+// been decoded.
+func decodedSum(ctx context.Context, coded io.Reader, coding string, seen *atomic.Int64) (rulings.Digest, int64, error) {
 	r, err := decoded(ctx, coded, coding)
 	if err != nil {
 		return rulings.Digest{}, 0, err
 	}
 	h := sha256.New()
-	n, err := io.Copy(h, r)
+	n, err := io.Copy(io.MultiWriter(h, counter{seen}), r)
 	if err != nil {
 		return rulings.Digest{}, 0, err
 	}
 	return rulings.Digest(h.Sum(nil)), n, nil
+}
+
+// A counter counts what is written to it.
+type counter struct{ n *atomic.Int64 }
+
+func (c counter) Write(p []byte) (int, error) {
+	c.n.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // decoded returns the content of what coded holds. It ends with ctx.
@@ -145,9 +155,10 @@ func inflate(r io.Reader) (io.Reader, error) {
 // A hasher takes the sums of a body that flows by: of its octets as served and,
 // where they are coded, of its content, which one goroutine of its own decodes.
 type hasher struct {
-	served hash.Hash
-	coded  *io.PipeWriter // nil when the content is not coded
-	result chan contentSum
+	served  hash.Hash
+	decoded atomic.Int64   // octets of content, where it is coded
+	coded   *io.PipeWriter // nil when the content is not coded
+	result  chan contentSum
 }
 
 type contentSum struct {
@@ -170,7 +181,7 @@ func (h *hasher) init(ctx context.Context, coding string) {
 
 // decode ends when the pipe is closed, which stop and content see to.
 func (h *hasher) decode(ctx context.Context, r *io.PipeReader, coding string) {
-	sum, n, err := decodedSum(ctx, r, coding)
+	sum, n, err := decodedSum(ctx, r, coding, &h.decoded)
 	// Octets behind the coded data, or all of them after an error, are let go.
 	r.CloseWithError(io.ErrClosedPipe)
 	h.result <- contentSum{sum, n, err}

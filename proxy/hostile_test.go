@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,7 +73,7 @@ func TestE16CodingsOverOneAnotherAreBounded(t *testing.T) {
 		if c.left {
 			cancel()
 		}
-		if _, _, err := decodedSum(ctx, bytes.NewReader(c.data), c.coding); !errors.Is(err, c.fault) {
+		if _, _, err := decodedSum(ctx, bytes.NewReader(c.data), c.coding, new(atomic.Int64)); !errors.Is(err, c.fault) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		cancel()

@@ -25,7 +25,7 @@ func (x *crossing) withhold(r *http.Request, resp *http.Response, ruling rulings
 		ruling = rulings.CouldNotDecide("the head of the page was not looked at")
 	}
 	x.barredTerms(ruling.Reason)
-	if bodiless(r, resp) {
+	if bodiless(r, resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		// Where its pace cannot be kept it is not used (P40), and so it is not.
 		_ = x.settled(r.Context(), resp)
 		resp.Body.Close()

@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"sync"
+
+	"github.com/wayleave/wayleave/evidence"
+)
+
+// A contextUse is what the sources of one session have added up to (O36): whole
+// bodies, after content coding and extraction, that were delivered to their end.
+type contextUse struct {
+	mu       sync.Mutex
+	known    bool  // used was read back from the log
+	used     int64 // delivered
+	reserved int64 // by crossings under way, so that they do not overrun together
+	read     func() (int64, error)
+}
+
+// contextUses are those of all sessions of an edge.
+type contextUses struct {
+	mu  sync.Mutex
+	ids map[string]*contextUse
+}
+
+// of returns that of the session whose log is log.
+func (c *contextUses) of(store *evidence.Store, log *evidence.Log) *contextUse {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ids == nil {
+		c.ids = make(map[string]*contextUse)
+	}
+	use, ok := c.ids[log.ID()]
+	if !ok {
+		use = &contextUse{read: func() (int64, error) { return store.ContextBytes(log.ID()) }}
+		c.ids[log.ID()] = use
+	}
+	return use
+}
+
+// context is what the crossing's session has used.
+func (x *crossing) context() *contextUse {
+	return x.edge.contexts.of(x.edge.opt.Evidence, x.log)
+}
+
+// reserve takes n of most, or says what is left. What is not known is an error,
+// and nothing is taken then.
+func (c *contextUse) reserve(n, most int64) (left int64, ok bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known {
+		if c.used, err = c.read(); err != nil {
+			return 0, false, err
+		}
+		c.known = true
+	}
+	if left = max(0, most-c.used-c.reserved); n > left {
+		return left, false, nil
+	}
+	c.reserved += n
+	return left - n, true, nil
+}
+
+// settle ends a reservation of n: what was delivered whole is used.
+func (c *contextUse) settle(n int64, delivered bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserved -= n
+	if delivered {
+		c.used += n
+	}
+}
