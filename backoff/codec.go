@@ -28,6 +28,7 @@ func Encode(s State) []byte {
 		b = append(b, `,"turn":{`...)
 		b = appendInstant(b, "reserved", s.Turn.Reserved)
 		b = appendInstant(b, "answered", s.Turn.Answered)
+		b = appendInstant(b, "handed", s.Turn.Handed)
 		b = appendExtra(b, s.Turn.extra)
 	}
 	if !s.Backoff.none() {
@@ -116,7 +117,7 @@ func decode(data []byte, host string) (s State, err error) {
 	reservation, err3 := object(all.take("reservation"))
 	err = errors.Join(err1, err2, err3,
 		all.text("host", &s.Host), all.instant("set_at", &s.SetAt),
-		turn.instant("reserved", &s.Turn.Reserved), turn.instant("answered", &s.Turn.Answered),
+		turn.instant("reserved", &s.Turn.Reserved), turn.instant("answered", &s.Turn.Answered), turn.instant("handed", &s.Turn.Handed),
 		backoff.decode("failures", &s.Backoff.Failures), backoff.decode("status", &s.Backoff.Status), backoff.instant("until", &s.Backoff.Until),
 		backoff.decode("retry_after", &s.Backoff.RetryAfter), backoff.decode("capped", &s.Backoff.Capped), backoff.decode("date", &s.Backoff.Date), backoff.text("by", &s.Backoff.By),
 		reservation.text("id", &s.Reservation.ID), reservation.instant("deadline", &s.Reservation.Deadline), reservation.text("by", &s.Reservation.By))

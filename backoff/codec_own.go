@@ -16,15 +16,7 @@ func decodeOwn(data []byte, host string) (s State, ok bool) {
 	r.skip(`",`)
 	s.Host, s.SetAt = host, r.instant("set_at")
 	if r.skips(`,"turn":{`) {
-		if r.ahead(`"reserved"`) {
-			s.Turn.Reserved = r.instant("reserved")
-			if r.skips(",") {
-				s.Turn.Answered = r.instant("answered")
-			}
-		} else {
-			s.Turn.Answered = r.instant("answered")
-		}
-		r.skip("}")
+		s.Turn = r.turns()
 	}
 	backoff := r.skips(`,"backoff":{`)
 	if backoff {
@@ -41,6 +33,34 @@ func decodeOwn(data []byte, host string) (s State, ok bool) {
 	r.skip("}\n")
 	return s, !r.failed && len(r.rest) == 0 && s.possible(host, backoff, reservation) == nil
 }
+
+// turns takes the instants that are there, of which one must be, and the end of
+// the object.
+func (r *reader) turns() (t Turns) {
+	some := false
+	t.Reserved = r.optional("reserved", &some)
+	t.Answered = r.optional("answered", &some)
+	t.Handed = r.optional("handed", &some)
+	r.failed = r.failed || !some
+	r.skip("}")
+	return t
+}
+
+// optional takes a member that is an instant if it comes next, behind a comma if
+// some came before it.
+func (r *reader) optional(name string, some *bool) time.Time {
+	rest := r.rest
+	if *some {
+		rest = bytes.TrimPrefix(rest, comma)
+	}
+	if len(rest) <= len(name) || rest[0] != '"' || string(rest[1:len(name)+1]) != name || *some == (len(rest) == len(r.rest)) {
+		return time.Time{}
+	}
+	r.rest, *some = rest, true
+	return r.instant(name)
+}
+
+var comma = []byte{','}
 
 // A reader takes what it expects from the front of rest; after the first thing
 // it did not expect, nothing it returns means anything.

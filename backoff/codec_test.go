@@ -9,7 +9,7 @@ import (
 
 // full is a state with every part, as it is stored.
 const full = `{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z",` +
-	`"turn":{"reserved":"2026-11-30T12:00:05.000Z","answered":"2026-11-30T12:00:01.001Z"},` +
+	`"turn":{"reserved":"2026-11-30T12:00:05.000Z","answered":"2026-11-30T12:00:01.001Z","handed":"2026-11-30T12:00:00.204Z"},` +
 	`"backoff":{"failures":2,"status":503,"until":"2026-11-30T12:01:00.000Z","retry_after":true,"capped":false,"date":true,"by":"a\"b"},` +
 	`"reservation":{"id":"7f","deadline":"2026-11-30T12:01:30.000Z","by":"c"}}` + "\n"
 
@@ -31,6 +31,8 @@ var parts = []string{
 	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","backoff":{"failures":0,"status":429,"until":"2026-11-30T12:01:00.000Z","retry_after":false,"capped":true,"date":false}}` + "\n",
 	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","reservation":{"id":"7f","deadline":"2026-11-30T12:01:30.000Z"}}` + "\n",
 	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","backoff":{"failures":2147483647,"status":599,"until":"2026-11-30T12:01:00.000Z","retry_after":true,"capped":false,"date":true,"by":"a"}}` + "\n",
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","turn":{"handed":"2026-11-30T12:00:05.000Z"}}` + "\n",
+	`{"host":"host.test","set_at":"2026-11-30T12:00:00.000Z","turn":{"reserved":"2026-11-30T12:00:09.000Z","handed":"2026-11-30T12:00:05.000Z"}}` + "\n",
 }
 
 var stateSeeds = append(parts, full, newer, spaced, plain, `{"host":"host.test","set_at":"2026-11-30T12:00:00Z"}`, `{}`, "", "null", `{"host":1}`, "{\"host\":\"host.test\",\"turn\":{\"x\":{}}}")
@@ -38,7 +40,7 @@ var stateSeeds = append(parts, full, newer, spaced, plain, `{"host":"host.test",
 func TestP35_StatesAreReadAsTheyAreWritten(t *testing.T) {
 	for name, text := range map[string]string{
 		"every part": full, "members of a newer version": newer, "no escapes": plain,
-		"a turn that was not answered": parts[0], "an answer alone": parts[1], "a back-off": parts[2], "a reservation": parts[3], "the highest count": parts[4],
+		"a turn that was not answered": parts[0], "an answer alone": parts[1], "a back-off": parts[2], "a reservation": parts[3], "the highest count": parts[4], "a late request alone": parts[5], "a late request and a turn": parts[6],
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := backoff.Decode([]byte(text), host)

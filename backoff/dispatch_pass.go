@@ -7,7 +7,7 @@ import (
 )
 
 // A Pass is the right to send one request now. Its holder says what becomes of
-// the request: Handed at once before the transport gets it, HeadArrived when the
+// the request: Handed right before the transport gets it, HeadArrived when the
 // head of its answer has come, and in any case one of Answered and Failed, which
 // end the pass; whichever of these comes first counts, and what comes after the
 // end does nothing. Until then the next request with a turn may have to wait.
@@ -15,16 +15,18 @@ import (
 // The methods may be called by several goroutines. They let no end of their
 // context keep a host's state from being written.
 type Pass struct {
-	d           *Dispatcher
-	req         Request
-	line        *line   // nil: nobody stood in line, and nobody has to know
-	waiter      *waiter // its place in the line
-	paced       bool
-	reservation string // ID of the sender; empty: the host is not reserved
+	d      *Dispatcher
+	req    Request
+	line   *line   // nil: nobody stood in line, and nobody has to know
+	waiter *waiter // its place in the line
+	visit  *visit  // that it came of; nil with line
+	paced  bool
+
+	mu          sync.Mutex // guards what follows
+	reservation string     // ID of the sender; empty: the host is not reserved
 	headBy      time.Time
 	given       time.Time // when the holder got it
 
-	mu     sync.Mutex // guards what follows
 	handed bool
 	dated  bool // the turn of a paced host was dated
 	failed bool // the head is that of a failure, and the line knows
@@ -35,7 +37,11 @@ type Pass struct {
 // HeadBy returns the instant, by this process's clock, at which the request is
 // to be given up if the head of its answer has not come: the end of its
 // reservation (P25). Zero: the head timeout stands uncut.
-func (p *Pass) HeadBy() time.Time { return p.headBy }
+func (p *Pass) HeadBy() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.headBy
+}
 
 // Record returns what pacing did to the request so far.
 func (p *Pass) Record() Record {
@@ -44,8 +50,10 @@ func (p *Pass) Record() Record {
 	return p.record
 }
 
-// Handed says that the request goes to the transport now. After an error, a
-// *RefusalError for a fault of the store, it must not be sent, and the pass has
+// Handed says that the request goes to the transport when it returns. Where a
+// request of another process went so late that this one would follow it too
+// closely, it first sleeps, out of the request's budget (P13). After an error, a
+// *RefusalError or the context's, the request must not be sent, and the pass has
 // ended (P39).
 func (p *Pass) Handed(ctx context.Context) error {
 	p.mu.Lock()
@@ -54,12 +62,10 @@ func (p *Pass) Handed(ctx context.Context) error {
 		return nil
 	}
 	if p.req.turns() {
-		if err := p.d.store.Handed(context.WithoutCancel(ctx), p.req.Host, p.line.firstTurn()); err != nil {
-			v := visit{d: p.d, req: p.req, record: p.record}
+		if err := p.handOver(ctx); err != nil {
 			p.giveUp(ctx)
-			return v.refused(err)
+			return p.visit.refused(err)
 		}
-		p.line.handedOver(p.waiter, p.req.Delay.Honoured, p.given)
 	}
 	p.handed = true
 	return nil
@@ -104,7 +110,7 @@ func (p *Pass) Answered(ctx context.Context, a Answer) (Change, error) {
 		return Change{}, nil
 	}
 	if !p.handed && p.req.turns() { // nobody said so, but it went
-		p.line.handedOver(p.waiter, p.req.Delay.Honoured, p.given)
+		p.line.handedOver(p.waiter, p.req.Delay.Honoured, p.given, time.Now())
 	}
 	p.handed = true
 	a.Paced, a.Reservation, a.Tenant = p.paced && !p.dated, p.reservation, p.req.Tenant

@@ -186,9 +186,9 @@ func (c *counted) Turn(ctx context.Context, host string, delay, budget time.Dura
 	return c.Store.Turn(ctx, host, delay, budget)
 }
 
-func (c *counted) Handed(ctx context.Context, host string, turn backoff.Turn) error {
+func (c *counted) Handed(ctx context.Context, host string, turn backoff.Turn, delay, lead time.Duration) (backoff.Handover, error) {
 	c.others.Add(1)
-	return c.Store.Handed(ctx, host, turn)
+	return c.Store.Handed(ctx, host, turn, delay, lead)
 }
 
 func (c *counted) Release(ctx context.Context, host string, id string) error {

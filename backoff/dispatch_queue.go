@@ -136,17 +136,18 @@ func (h *line) firstTurn() (t Turn) {
 }
 
 // handedOver takes w, the first of the queue, from it with the first turn, which
-// it went on. A holder that got its pass long before has held up the queue.
-func (h *line) handedOver(w *waiter, delay time.Duration, given time.Time) {
+// it went on, no later than at gone. A holder that got its pass long before has
+// held up the queue.
+func (h *line) handedOver(w *waiter, delay time.Duration, given, gone time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !first(h.queue, w) || len(h.turns) == 0 {
 		return
 	}
 	h.queue, h.turns = slices.Delete(h.queue, 0, 1), slices.Delete(h.turns, 0, 1)
-	h.gone, h.delay = time.Now(), delay
-	if h.gone.Sub(given) > late {
-		h.held = h.gone
+	h.gone, h.delay = gone, delay
+	if now := time.Now(); now.Sub(given) > late {
+		h.held = now
 	}
 	rouseFirst(h.queue)
 }

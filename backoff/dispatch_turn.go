@@ -12,7 +12,7 @@ func (v *visit) takeTurn(ctx context.Context) error {
 	delay := v.req.Delay.Honoured
 	behind := time.Duration(max(v.req.Behind, 0)) * delay
 	budget, together := v.req.Budget.share(v.req.Host, behind)
-	t, err := v.d.store.Turn(ctx, v.req.Host, delay, budget)
+	t, err := v.askTurn(ctx, budget)
 	if fault := asStoreError(err); fault != nil {
 		v.line.failed(v.waiter, fault)
 		return v.noTurn(fault, budget)
@@ -36,6 +36,14 @@ func (v *visit) takeTurn(ctx context.Context) error {
 	return v.refuseTurn(t.Wait)
 }
 
+// askTurn asks the store for a turn, and notes how long that takes.
+func (v *visit) askTurn(ctx context.Context, budget time.Duration) (Turn, error) {
+	asked := time.Now()
+	t, err := v.d.store.Turn(ctx, v.req.Host, v.req.Delay.Honoured, budget)
+	v.took = time.Since(asked)
+	return t, err
+}
+
 // noTurn is the error of a turn that could not be taken.
 func (v *visit) noTurn(fault *StoreError, budget time.Duration) error {
 	v.record.Delay = &DelayRuling{Delay: v.req.Delay.Honoured, Outcome: Unavailable, Budget: budget, Unavailable: fault.Error()}
@@ -47,6 +55,10 @@ func (v *visit) noTurn(fault *StoreError, budget time.Duration) error {
 // missed.
 const late = 20 * time.Millisecond
 
+// tolerated is how late a request may be on a turn without having missed it, when
+// that adds up from several that were late.
+func tolerated(delay time.Duration) time.Duration { return max(late, delay/4) }
+
 // goOnTurn waits for the turn and then for what back-off came meanwhile. A turn
 // that passed during that is no right to go any more: other processes have the
 // turns behind it, and all that were held up would go at once.
@@ -54,6 +66,9 @@ func (v *visit) goOnTurn(ctx context.Context) error {
 	for {
 		if err := v.awaitTurn(ctx); err != nil {
 			return err
+		}
+		if v.holds() {
+			return nil
 		}
 		slept, err := v.backOff(ctx)
 		if err != nil || !slept {
@@ -81,7 +96,7 @@ func (v *visit) awaitTurn(ctx context.Context) error {
 			continue
 		case p.isFirst && p.due.After(now):
 			over, until = p.due.After(until), p.due
-		case p.isFirst && p.due.Sub(p.turn) > max(late, delay/4): // what each was late adds up
+		case p.isFirst && p.due.Sub(p.turn) > tolerated(delay): // what each was late adds up
 			v.line.dropFirst()
 			continue
 		case p.isFirst:
@@ -118,7 +133,7 @@ func (v *visit) stillFits(ctx context.Context, left time.Duration, over bool) er
 func (v *visit) renewTurn(ctx context.Context) error {
 	v.line.giveBack(ctx, v.d.store)
 	budget := v.req.Budget.free()
-	t, err := v.d.store.Turn(ctx, v.req.Host, v.req.Delay.Honoured, budget)
+	t, err := v.askTurn(ctx, budget)
 	if fault := asStoreError(err); fault != nil {
 		return v.noTurn(fault, budget)
 	}
@@ -140,7 +155,7 @@ func (v *visit) renewTurn(ctx context.Context) error {
 func (v *visit) depart() {
 	v.line.letGo(v.waiter)
 	v.pass = &Pass{
-		d: v.d, req: v.req, line: v.line, waiter: v.waiter,
+		d: v.d, req: v.req, line: v.line, waiter: v.waiter, visit: v,
 		paced: v.req.paced(v.view.state), reservation: v.reservation.ID, headBy: v.headBy, record: v.record, given: time.Now(),
 	}
 }

@@ -19,11 +19,12 @@ type visit struct {
 	line   *line
 	waiter *waiter
 
-	view        view        // what was seen last
-	wait        wait        // for the host's back-off
-	turn        slot        // that it took; it goes on the first of the queue's
-	reservation Reservation // none: it has no ID
-	headBy      time.Time   // when the reservation ends, by this process's clock
+	view        view          // what was seen last
+	wait        wait          // for the host's back-off
+	turn        slot          // that it took; it goes on the first of the queue's
+	took        time.Duration // how long that took the store
+	reservation Reservation   // none: it has no ID
+	headBy      time.Time     // when the reservation ends, by this process's clock
 	record      Record
 	pass        *Pass
 }
@@ -199,6 +200,15 @@ func (v *visit) reserve(ctx context.Context, seen State) error {
 	}
 	v.reservation, v.headBy = r, began.Add(v.d.config.HeadTimeout)
 	return nil
+}
+
+// holds reports whether the host is reserved for this request. A reservation that
+// has ended meanwhile is forgotten.
+func (v *visit) holds() bool {
+	if v.reservation.ID != "" && !time.Now().Before(v.headBy) {
+		v.reservation, v.headBy = Reservation{}, time.Time{}
+	}
+	return v.reservation.ID != ""
 }
 
 // pause sleeps for d or until the waiter is woken, and charges the budget.

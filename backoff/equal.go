@@ -8,7 +8,7 @@ func (s State) Equal(o State) bool {
 }
 
 func (t Turns) equal(o Turns) bool {
-	return t.Reserved.Equal(o.Reserved) && t.Answered.Equal(o.Answered) && t.extra == o.extra
+	return t.Reserved.Equal(o.Reserved) && t.Answered.Equal(o.Answered) && t.Handed.Equal(o.Handed) && t.extra == o.extra
 }
 
 func (b Backoff) equal(o Backoff) bool {

@@ -152,7 +152,7 @@ func cross(ctx context.Context, store backoff.Store, delay time.Duration, answer
 		}
 	}
 	answer.Paced, answer.Reservation = delay > 0, "me"
-	err = store.Handed(ctx, host, turn)
+	_, err = store.Handed(ctx, host, turn, pacedDelay, 0)
 	if err == nil {
 		_, err = store.Answered(ctx, host, answer)
 	}

@@ -74,8 +74,15 @@ func (s *FileStore) Turn(ctx context.Context, host string, delay, budget time.Du
 }
 
 // Handed implements Store.
-func (s *FileStore) Handed(ctx context.Context, host string, turn Turn) error {
-	return s.change(ctx, host, func(found State, now time.Time) State { return s.rules.Handed(found, now, turn) })
+func (s *FileStore) Handed(ctx context.Context, host string, turn Turn, delay, lead time.Duration) (h Handover, err error) {
+	err = s.change(ctx, host, func(found State, now time.Time) (next State) {
+		next, h = s.rules.Handed(found, now, turn, delay, lead)
+		return next
+	})
+	if !h.At.IsZero() {
+		h.Left = h.At.Sub(s.now())
+	}
+	return result(h, err)
 }
 
 // GiveBack implements Store.

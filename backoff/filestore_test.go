@@ -55,7 +55,10 @@ func TestP37_AHealthyHostCostsOneFailedOpen(t *testing.T) {
 		{"no answer", func() error { _, err := s.store.Answered(t.Context(), host, backoff.Answer{}); return err }, "read"},
 		{"a release", func() error { return s.store.Release(t.Context(), host, "A") }, "read"},
 		{"a turn given back", func() error { return s.store.GiveBack(t.Context(), host, backoff.Turn{At: after(0)}) }, "read"},
-		{"a turn handed over", func() error { return s.store.Handed(t.Context(), host, backoff.Turn{At: after(0)}) }, "read"},
+		{"a turn handed over", func() error {
+			_, err := s.store.Handed(t.Context(), host, backoff.Turn{At: after(0)}, pacedDelay, 0)
+			return err
+		}, "read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s.fs.failing(false, nil)
@@ -84,6 +87,14 @@ func TestP34_CallsOfEachChange(t *testing.T) {
 	}{
 		{"the first turn makes the directory", func() { turn = s.turn(t) }, "read lock mkdir lock read create write sync close rename unlock"},
 		{"a turn", func() { turn = s.turn(t) }, written + " unlock"},
+		{"a turn handed over on time", func() {
+			_, err := s.store.Handed(t.Context(), host, turn, pacedDelay, time.Second)
+			must(t, err)
+		}, "read"},
+		{"a turn handed over late", func() {
+			_, err := s.store.Handed(t.Context(), host, backoff.Turn{At: after(-time.Millisecond)}, pacedDelay, time.Second)
+			must(t, err)
+		}, written + " unlock"},
 		{"a turn given back", func() { must(t, s.store.GiveBack(t.Context(), host, turn)) }, written + " unlock"},
 		{"a dated answer", func() { s.clock.advance(time.Second); s.answered(t, backoff.Answer{Status: 200, Paced: true}) }, written + " unlock"},
 		{"a failure", func() { s.answered(t, backoff.Answer{Status: 500, Paced: true}) }, written + " syncdir unlock"},

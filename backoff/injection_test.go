@@ -35,7 +35,12 @@ func changes() []change {
 		{"a first turn", backoff.State{Host: host}, takeTurn},
 		{"a turn", set(backoff.State{Turn: turn}), takeTurn},
 		{"a turn handed over late", set(backoff.State{Turn: backoff.Turns{Reserved: after(-time.Second)}}), func(t *testing.T, s *stage) error {
-			return s.store.Handed(t.Context(), host, backoff.Turn{At: after(-time.Second)})
+			_, err := s.store.Handed(t.Context(), host, backoff.Turn{At: after(-time.Second)}, pacedDelay, 0)
+			return err
+		}},
+		{"a turn handed over late before another", set(backoff.State{Turn: backoff.Turns{Reserved: after(time.Second)}}), func(t *testing.T, s *stage) error {
+			_, err := s.store.Handed(t.Context(), host, backoff.Turn{At: after(-time.Second)}, time.Minute, 0)
+			return err
 		}},
 		{"the only turn given back", set(backoff.State{Turn: turn}), func(t *testing.T, s *stage) error {
 			return s.store.GiveBack(t.Context(), host, backoff.Turn{At: after(0)})

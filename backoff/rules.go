@@ -49,7 +49,7 @@ func (r Rules) Recover(s State, now time.Time) State {
 	}
 	if ahead := s.Turn.base().Sub(now); ahead > r.MaxDelay+r.MaxWait {
 		s.note("the stored turn was %v ahead", ahead.Round(time.Millisecond))
-		s.Turn.Reserved, s.Turn.Answered = time.Time{}, Instant(now)
+		s.Turn.Reserved, s.Turn.Answered, s.Turn.Handed = time.Time{}, Instant(now), time.Time{}
 	}
 	return s
 }
@@ -63,7 +63,7 @@ func (s *State) note(format string, d time.Duration) {
 
 // shift moves every instant of s by d, but SetAt.
 func (s State) shift(d time.Duration) State {
-	for _, t := range []*time.Time{&s.Turn.Reserved, &s.Turn.Answered, &s.Backoff.Until, &s.Reservation.Deadline} {
+	for _, t := range []*time.Time{&s.Turn.Reserved, &s.Turn.Answered, &s.Turn.Handed, &s.Backoff.Until, &s.Reservation.Deadline} {
 		if !t.IsZero() {
 			*t = later(epoch, Instant(t.Add(d)))
 		}

@@ -24,11 +24,16 @@ type State struct {
 	extra   string // members of a newer version, as written
 }
 
-// Turns is what spaces the requests of a host that states a delay. The later of
-// the two is the base of the next turn (P8).
+// Turns is what spaces the requests of a host that states a delay. The latest of
+// them is the base of the next turn (P8).
 type Turns struct {
 	Reserved time.Time // the last turn anybody took
 	Answered time.Time // the last answer or failure of a request to the host
+
+	// Handed is when a request went that went later than its turn while a turn
+	// behind it was taken already, which can not move for it (P10): whoever has
+	// that turn goes a delay after this. Zero: Reserved tells it.
+	Handed time.Time
 
 	extra string
 }
@@ -70,7 +75,9 @@ func (s State) Reserved(now time.Time) bool {
 	return !s.Reservation.none() && s.Reservation.Deadline.After(now)
 }
 
-func (t Turns) none() bool       { return t.Reserved.IsZero() && t.Answered.IsZero() && t.extra == "" }
+func (t Turns) none() bool {
+	return t.Reserved.IsZero() && t.Answered.IsZero() && t.Handed.IsZero() && t.extra == ""
+}
 func (b Backoff) none() bool     { return b.Until.IsZero() }
 func (r Reservation) none() bool { return r.ID == "" }
 

@@ -41,10 +41,14 @@ type Store interface {
 	// of 0 or less paces nothing: Clear, and nothing is written (P6).
 	Turn(ctx context.Context, host string, delay, budget time.Duration) (Turn, error)
 
-	// Handed says that the request which took turn went to the transport now:
-	// if that is later than the turn was, the last turn moves there, forward
-	// only (P10). A host that has no turn in the store gets none.
-	Handed(ctx context.Context, host string, turn Turn) error
+	// Handed says that the request with this turn is about to go to the transport,
+	// within lead, and is asked whether it may (P10, P13). delay is the honoured
+	// one. A request that is later than its turn moves the last turn to the end of
+	// its lead, forward only; where a later one was taken since, that stays, and
+	// whoever has it is told to wait, so that never less than delay lies between
+	// two. A host that has no turn in the store gets none. After an error it must
+	// not go (P39).
+	Handed(ctx context.Context, host string, turn Turn, delay, lead time.Duration) (Handover, error)
 
 	// GiveBack returns a turn that nobody took. If a later one was taken since,
 	// or the turn is not the last one for another reason, it does nothing and
@@ -99,6 +103,10 @@ type Turn struct {
 	Wait      time.Duration // from the call to At, rounded up; 0 if Clear
 	Before    time.Time     // the last turn before it, which GiveBack restores; zero: none
 	Recovered string        // as State.Recovered, of the state that was found
+
+	// Handed is the At of the Handover before, where the request is handed over
+	// again; zero: it was not yet.
+	Handed time.Time
 }
 
 // A Sender is who reserves a host.

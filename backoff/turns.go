@@ -2,9 +2,9 @@ package backoff
 
 import "time"
 
-// base is the instant from which the next turn counts: the later of the last
-// turn and the last answer (P8).
-func (t Turns) base() time.Time { return later(t.Reserved, t.Answered) }
+// base is the instant from which the next turn counts: the latest of the last
+// turn, the last answer (P8) and a request that went after its turn.
+func (t Turns) base() time.Time { return later(later(t.Reserved, t.Answered), t.Handed) }
 
 // nextTurn returns when the host of s may be asked next and how long that is
 // from now.
@@ -37,18 +37,6 @@ func (r Rules) Turn(s State, now time.Time, delay, budget time.Duration) (State,
 	}
 	s.Turn.Reserved = t.At
 	return changed(found, s, now), t
-}
-
-// Handed moves the last turn of s to now if the request of turn t went later
-// than t was, as Store.Handed does. A host without turns is not paced and gets
-// none by this.
-func (r Rules) Handed(s State, now time.Time, t Turn) State {
-	found := s
-	s = r.Recover(s, now)
-	if sent := Instant(now); sent.After(t.At) && !s.Turn.none() {
-		s.Turn.Reserved = later(s.Turn.Reserved, sent)
-	}
-	return changed(found, s, now)
 }
 
 // GiveBack undoes turn t if it is the last one of s, as Store.GiveBack does. A

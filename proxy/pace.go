@@ -46,11 +46,11 @@ func (x *crossing) pace(r *http.Request) (refused *rulings.Ruling) {
 	pass, err := p.Dispatcher.Go(r.Context(), backoff.Request{
 		Host: x.origin.Host, Delay: x.crawlDelay(r), Budget: x.budget, Tenant: x.tenant(), NoTurn: x.target == "/robots.txt",
 	})
-	if x.budget.Left() < left { // it slept
-		x.rec.Timings.Wait = time.Since(start)
-	}
 	if err == nil {
 		err = pass.Handed(r.Context()) // it goes to the transport next
+	}
+	if x.budget.Left() < left { // it slept
+		x.rec.Timings.Wait = time.Since(start)
 	}
 	switch {
 	case err == nil:

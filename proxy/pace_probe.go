@@ -31,6 +31,9 @@ func (p *Pacing) Pace(ctx context.Context, ask terms.Ask) (terms.Pass, error) {
 		req.Budget = p.Dispatcher.NewBudget()
 	}
 	pass, err := p.Dispatcher.Go(ctx, req)
+	if err == nil {
+		err = pass.Handed(ctx) // which may sleep, as the probe's own time must not
+	}
 	if err != nil {
 		return nil, p.fetchError(err)
 	}
@@ -82,15 +85,8 @@ func (p *probePass) record() backoff.Record {
 	return p.pass.Record()
 }
 
-func (p *probePass) Handed(ctx context.Context) error {
-	if p.pass == nil {
-		return nil
-	}
-	if err := p.pass.Handed(ctx); err != nil {
-		return p.pacing.fetchError(err)
-	}
-	return nil
-}
+// Handed has nothing left to do: Pace returned for the request to go next.
+func (p *probePass) Handed(context.Context) error { return nil }
 
 func (p *probePass) HeadBy() time.Time {
 	if p.pass == nil {

@@ -22,6 +22,10 @@ var contract = []struct {
 	{"P8: turns taken at once are spaced by the delay", (*runner).turnsAtOnce},
 	{"P9: a turn that does not fit leaves no trace", (*runner).turnRefused},
 	{"P10: a turn moves forward only", (*runner).handedForward},
+	{"P10: a lead counts as late, and only where late", (*runner).handedAhead},
+	{"P13: who follows one that went late waits", (*runner).handedLate},
+	{"P13: who meets a turn behind its own has missed it", (*runner).handedMissed},
+	{"P13: of many that are late at once one goes", (*runner).handedAtOnce},
 	{"P12: giving back another's turn does nothing", (*runner).giveBackAnothers},
 	{"P21: an answer that changes nothing changes nothing", (*runner).nothingToReset},
 	{"P25: of many that reserve at once one succeeds", (*runner).reserveAtOnce},
@@ -33,6 +37,7 @@ var contract = []struct {
 	{"P42: a wait that was slept is over, though the clock went back", (*runner).outwaited},
 	{"P43: a wait keeps its length when the clock goes back, and runs on", (*runner).clockBack},
 	{"P43: releasing nothing heals", (*runner).releaseHeals},
+	{"P43: a hand-over keeps nobody longer when the clock goes back", (*runner).handedClockBack},
 	{"P44: a damaged turn is healed although it does not fit", (*runner).damagedTurn},
 	{"P46: a context that ended changes nothing", (*runner).cancelled},
 }
@@ -116,7 +121,7 @@ func (r *runner) noDelay() {
 	if err != nil || turn.Outcome != backoff.Clear || turn.Wait != 0 {
 		r.Errorf("Turn = %+v, %v", turn, err)
 	}
-	r.must(r.Store.Handed(r.Context(), host, turn))
+	r.hands(turn, 0)
 	r.must(r.Store.GiveBack(r.Context(), host, turn))
 	r.want("state", nil)
 }
@@ -160,19 +165,6 @@ func (r *runner) turnRefused() {
 	if after := r.state(); !after.Equal(before) {
 		r.Errorf("the state went from %+v to %+v", before, after)
 	}
-}
-
-func (r *runner) handedForward() {
-	first, second := r.take(0), r.take(budget)
-	r.SetNow(at(1000))
-	r.must(r.Store.Handed(r.Context(), host, first))
-	r.want("a later turn stays", map[string]any{"turn": map[string]any{"reserved": 4000.0}})
-	r.SetNow(at(4000))
-	r.must(r.Store.Handed(r.Context(), host, second))
-	r.want("on time", map[string]any{"turn": map[string]any{"reserved": 4000.0}})
-	r.SetNow(at(4500.1))
-	r.must(r.Store.Handed(r.Context(), host, second))
-	r.want("late, rounded up", map[string]any{"turn": map[string]any{"reserved": 4501.0}})
 }
 
 func (r *runner) giveBackAnothers() {

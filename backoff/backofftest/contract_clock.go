@@ -93,7 +93,8 @@ func (r *runner) cancelled() {
 	_, err2 := r.Store.Turn(ctx, host, delay, budget)
 	_, err3 := r.Store.Reserve(ctx, host, seen, backoff.Sender{ID: "A"}, length)
 	_, err4 := r.Store.Answered(ctx, host, backoff.Answer{Status: 200})
-	for i, err := range []error{err1, err2, err3, err4, r.Store.Handed(ctx, host, backoff.Turn{}), r.Store.GiveBack(ctx, host, backoff.Turn{}), r.Store.Release(ctx, host, "A")} {
+	_, err5 := r.Store.Handed(ctx, host, backoff.Turn{}, delay, 0)
+	for i, err := range []error{err1, err2, err3, err4, err5, r.Store.GiveBack(ctx, host, backoff.Turn{}), r.Store.Release(ctx, host, "A")} {
 		if !errors.Is(err, context.Canceled) {
 			r.Errorf("call %d: %v", i, err)
 		}

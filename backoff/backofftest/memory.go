@@ -94,8 +94,15 @@ func (m *Memory) Turn(ctx context.Context, host string, delay, budget time.Durat
 }
 
 // Handed implements backoff.Store.
-func (m *Memory) Handed(ctx context.Context, host string, turn backoff.Turn) error {
-	return m.step(ctx, host, func(s backoff.State, now time.Time) backoff.State { return m.rules.Handed(s, now, turn) })
+func (m *Memory) Handed(ctx context.Context, host string, turn backoff.Turn, delay, lead time.Duration) (h backoff.Handover, err error) {
+	err = m.step(ctx, host, func(s backoff.State, now time.Time) (next backoff.State) {
+		next, h = m.rules.Handed(s, now, turn, delay, lead)
+		return next
+	})
+	if !h.At.IsZero() {
+		h.Left = h.At.Sub(m.now())
+	}
+	return h, err
 }
 
 // GiveBack implements backoff.Store.

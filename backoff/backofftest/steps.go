@@ -75,6 +75,7 @@ func (r *runner) state() backoff.State {
 	return s
 }
 
+// duration reads a member in milliseconds; one that is not there is 0.
 func (r *runner) duration(s Step, name string) time.Duration {
 	return time.Duration(Member[float64](r, s.Do, name) * float64(time.Millisecond))
 }
@@ -94,7 +95,9 @@ func (r *runner) turn(s Step) map[string]any {
 }
 
 func (r *runner) handed(s Step) map[string]any {
-	r.must(r.Store.Handed(r.Context(), host, backoff.Turn{Outcome: backoff.Waited, At: at(Member[float64](r, s.Do, "turn"))}))
+	turn := backoff.Turn{Outcome: backoff.Waited, At: at(Member[float64](r, s.Do, "turn"))}
+	_, err := r.Store.Handed(r.Context(), host, turn, r.duration(s, "delay_ms"), 0)
+	r.must(err)
 	return map[string]any{}
 }
 

@@ -152,7 +152,8 @@ func optional(ms *float64) time.Time {
 	return at(*ms)
 }
 
-// written returns s as vectors write states: nil for one without parts.
+// written returns s as vectors write states: nil for one without parts. They do
+// not write when a request went that was late.
 func written(s backoff.State) any {
 	parts := map[string]any{}
 	turn := map[string]any{}

@@ -104,9 +104,18 @@ func (w *walk) step() (what string, told [2]string) {
 			return turn, err
 		}
 	case 2:
-		turn := pick(w, append(w.turns, backoff.Turn{})...)
-		what = fmt.Sprint("handed ", turn)
-		do = func(i int) (any, error) { return nil, w.stores[i].Handed(w.Context(), host, turn) }
+		n := w.random.IntN(len(w.turns) + 1)
+		turn := append(w.turns, backoff.Turn{})[n]
+		delay := time.Duration(w.random.IntN(6000)) * time.Millisecond
+		lead := pick(w, 0, 0, 2500*time.Microsecond, 30*time.Millisecond, 5*time.Second)
+		what = fmt.Sprint("handed ", turn, delay, lead)
+		do = func(i int) (any, error) {
+			h, err := w.stores[i].Handed(w.Context(), host, turn, delay, lead)
+			if i == 0 && n < len(w.turns) && !h.At.IsZero() && w.random.IntN(2) == 0 {
+				w.turns[n].Handed = h.At
+			}
+			return h, err
+		}
 	case 3:
 		turn := pick(w, append(w.turns, backoff.Turn{})...)
 		what = fmt.Sprint("give back ", turn)

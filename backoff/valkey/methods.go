@@ -76,9 +76,17 @@ func (s *Store) Turn(ctx context.Context, host string, delay, budget time.Durati
 }
 
 // Handed implements backoff.Store.
-func (s *Store) Handed(ctx context.Context, host string, t backoff.Turn) error {
-	_, _, err := s.call(ctx, handedScript, host, strconv.FormatInt(t.At.UnixMilli(), 10))
-	return err
+func (s *Store) Handed(ctx context.Context, host string, t backoff.Turn, delay, lead time.Duration) (backoff.Handover, error) {
+	asked, at := time.Now(), strconv.FormatInt(t.At.UnixMilli(), 10)
+	found, now, err := s.call(ctx, handedScript, host, at, up(max(delay, 0)), up(max(lead, 0)), milliseconds(t.Handed))
+	if err != nil {
+		return backoff.Handover{}, err
+	}
+	_, h := s.rules.Handed(found, now, t, delay, lead)
+	if s.clock == nil && !h.At.IsZero() {
+		h.Left -= time.Since(asked) // at most as much has passed since the server read its clock
+	}
+	return h, nil
 }
 
 // GiveBack implements backoff.Store.

@@ -82,6 +82,8 @@ func set(s *backoff.State, name, value string) (known, ok bool) {
 		return true, instant(&s.Turn.Reserved, value)
 	case "turn.answered":
 		return true, instant(&s.Turn.Answered, value)
+	case "turn.handed":
+		return true, instant(&s.Turn.Handed, value)
 	case "backoff.failures":
 		return true, number(&s.Backoff.Failures, value)
 	case "backoff.status":

@@ -15,7 +15,7 @@ local HOUR, DAY = 3600000, 86400000
 local NUMBER, FLAG, TEXT = '^%d+$', '^[01]$', '.'
 local known = {
   ['host'] = TEXT, ['set_at'] = NUMBER,
-  ['turn.reserved'] = NUMBER, ['turn.answered'] = NUMBER,
+  ['turn.reserved'] = NUMBER, ['turn.answered'] = NUMBER, ['turn.handed'] = NUMBER,
   ['backoff.failures'] = NUMBER, ['backoff.status'] = NUMBER, ['backoff.until'] = NUMBER,
   ['backoff.retry_after'] = FLAG, ['backoff.capped'] = FLAG, ['backoff.date'] = FLAG, ['backoff.by'] = TEXT,
   ['reservation.id'] = TEXT, ['reservation.deadline'] = NUMBER, ['reservation.by'] = TEXT,
@@ -81,13 +81,18 @@ end
 
 local function reserved() return s['reservation.id'] ~= nil and s['reservation.deadline'] > now end
 
+-- base is what the next turn counts from; 0 is none.
+local function base()
+  return math.max(s['turn.reserved'] or 0, s['turn.answered'] or 0, s['turn.handed'] or 0)
+end
+
 -- P43, P44. most is max_delay + max_wait in microseconds.
 local shifted = false
 local function recover(most)
   local set = s['set_at']
   if not set then return end
   if set - now > 1000 then
-    for _, name in ipairs({'turn.reserved', 'turn.answered', 'backoff.until', 'reservation.deadline'}) do
+    for _, name in ipairs({'turn.reserved', 'turn.answered', 'turn.handed', 'backoff.until', 'reservation.deadline'}) do
       if s[name] then s[name] = math.max(0, s[name] - set + instant) end
     end
     set, shifted = instant, true
@@ -99,8 +104,8 @@ local function recover(most)
   if s['reservation.deadline'] and s['reservation.deadline'] > set + HOUR then
     s['reservation.deadline'] = set + HOUR
   end
-  if math.max(s['turn.reserved'] or 0, s['turn.answered'] or 0) * 1000 - clock > most then
-    s['turn.reserved'], s['turn.answered'] = nil, instant
+  if base() * 1000 - clock > most then
+    s['turn.reserved'], s['turn.answered'], s['turn.handed'] = nil, instant, nil
   end
 end
 

@@ -56,7 +56,8 @@ var calls = map[string]func(ctx context.Context, s backoff.Store, host string) e
 		return err
 	},
 	"Handed": func(ctx context.Context, s backoff.Store, host string) error {
-		return s.Handed(ctx, host, backoff.Turn{At: time.Now()})
+		_, err := s.Handed(ctx, host, backoff.Turn{At: time.Now()}, time.Second, 0)
+		return err
 	},
 	"GiveBack": func(ctx context.Context, s backoff.Store, host string) error {
 		return s.GiveBack(ctx, host, backoff.Turn{At: time.Now()})

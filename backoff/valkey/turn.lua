@@ -2,8 +2,8 @@
 recover(tonumber(ARGV[3]))
 local delay, budget = tonumber(ARGV[4]), tonumber(ARGV[5])
 local at, wait = instant, 0
-if s['turn.reserved'] or s['turn.answered'] then
-  local next = math.max(s['turn.reserved'] or 0, s['turn.answered'] or 0) + delay
+if s['turn.reserved'] or s['turn.answered'] or s['turn.handed'] then
+  local next = base() + delay
   if next > now then at, wait = next, next - now end
 end
 if wait == 0 or wait <= budget then s['turn.reserved'] = at end

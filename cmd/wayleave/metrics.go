@@ -98,10 +98,10 @@ func (s *countedStore) Turn(ctx context.Context, host string, delay, budget time
 	return turn, err
 }
 
-func (s *countedStore) Handed(ctx context.Context, host string, turn backoff.Turn) error {
-	err := s.Store.Handed(ctx, host, turn)
+func (s *countedStore) Handed(ctx context.Context, host string, turn backoff.Turn, delay, lead time.Duration) (backoff.Handover, error) {
+	h, err := s.Store.Handed(ctx, host, turn, delay, lead)
 	s.failed(err)
-	return err
+	return h, err
 }
 
 func (s *countedStore) GiveBack(ctx context.Context, host string, turn backoff.Turn) error {

@@ -43,7 +43,10 @@ func TestA16StoreFaultsAreCountedByTheirClass(t *testing.T) {
 	calls := map[string]func() error{
 		"Look":     func() error { _, _, err := store.Look(ctx, host); return err },
 		"Turn":     func() error { _, err := store.Turn(ctx, host, time.Second, time.Second); return err },
-		"Handed":   func() error { return store.Handed(ctx, host, backoff.Turn{At: time.Now()}) },
+		"Handed": func() error {
+			_, err := store.Handed(ctx, host, backoff.Turn{At: time.Now()}, time.Second, 0)
+			return err
+		},
 		"GiveBack": func() error { return store.GiveBack(ctx, host, backoff.Turn{At: time.Now()}) },
 		"Reserve": func() error {
 			_, err := store.Reserve(ctx, host, backoff.State{Host: host}, backoff.Sender{ID: "x"}, time.Second)
