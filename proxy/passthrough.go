@@ -21,6 +21,7 @@ import (
 // crossing with its gap (O9, E22).
 func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []byte) {
 	defer conn.Close()
+	defer x.letGo()
 	x.rec.Grade, x.rec.Method = evidence.Observed, ""
 	x.rec.Class = rulings.Service
 	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
@@ -29,6 +30,10 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	ctx := e.baseCtx
 	// Behind upstream.proxy no dial of ours would find out what address is meant.
 	if x.ruling = x.admit(); x.ruling.Refused() {
+		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
+		return
+	}
+	if x.ruling = x.affordTunnel(ctx); x.ruling.Refused() {
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}

@@ -1,0 +1,272 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wayleave/wayleave/allowances"
+	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/money"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// A Ledger sets money aside for crossings to services that have a price (specs:
+// policy O30 to O34). An *allowances.Ledger is one. It is safe for concurrent use.
+type Ledger interface {
+	// Reserve reserves the price of a crossing in every allowance of as, or in none
+	// unless the request is carried. The error is that of ctx, and nothing else is
+	// one. The caller settles or releases what was reserved.
+	Reserve(ctx context.Context, as []allowances.Allowance, q allowances.Request) (allowances.Verdict, error)
+}
+
+// A bill is what is set aside for a crossing until it is known what it costs.
+type bill struct {
+	reserved *allowances.Reservation // nil: nothing, or it is settled
+	receipt  string                  // the field of the answer that names the charge; empty: none does
+	currency string                  // that a receipt which names none is in; empty: nobody knows
+}
+
+// afford reserves what the crossing costs in the allowances that cover it, and
+// breaks policy where one of them does not (O14, order 5).
+func (x *crossing) afford(ctx context.Context) rulings.Ruling {
+	service, priced := x.policy.ServiceFor(x.origin.Host)
+	if !priced || service.Price.Kind == rulings.PriceFree {
+		return x.ruling
+	}
+	return x.reserveFor(ctx, service.Price, service.ChargeHeader)
+}
+
+// affordTunnel is afford for a tunnel that is not read. How many requests are in
+// it, and so what it costs, nobody knows (O33).
+func (x *crossing) affordTunnel(ctx context.Context) rulings.Ruling {
+	service, priced := x.policy.ServiceFor(x.origin.Host)
+	if !priced || service.Price.Kind == rulings.PriceFree {
+		return x.ruling
+	}
+	return x.reserveFor(ctx, rulings.Price{}, "")
+}
+
+// reserveFor reserves price in the allowances of the crossing's user.
+func (x *crossing) reserveFor(ctx context.Context, price rulings.Price, receipt string) rulings.Ruling {
+	covering := x.policy.AllowancesFor(x.log.ID())
+	if len(covering) == 0 {
+		return x.ruling
+	}
+	start := time.Now()
+	as := make([]allowances.Allowance, len(covering))
+	for i, a := range covering {
+		as[i] = AllowanceOf(a)
+	}
+	q := allowances.Request{Crossing: x.account(), Price: priceOf(price), Carry: x.policy.Mode.Carries(rulings.AllowanceExhausted)}
+	verdict, err := x.edge.ledger.Reserve(ctx, as, q)
+	if err != nil {
+		x.ruling = rulings.CouldNotDecide("what allowances cover: " + err.Error()) // its client has left
+		return x.ruling
+	}
+	x.bill = bill{reserved: verdict.Reservation, currency: currencyOf(price, covering)}
+	if price.Kind == rulings.PriceFixed || price.Kind == rulings.PriceReported {
+		x.bill.receipt = textproto.CanonicalMIMEHeaderKey(receipt)
+	}
+	x.rec.Timings.Ruling += time.Since(start)
+	x.judgeMoney(covering, verdict, q.Price)
+	return x.ruling
+}
+
+// judgeMoney records what each allowance said, and breaks policy where one does not
+// cover the crossing.
+func (x *crossing) judgeMoney(covering []rulings.Allowance, verdict allowances.Verdict, price allowances.Price) {
+	var until time.Time // when every exhausted one begins anew
+	for _, f := range verdict.Each {
+		if f.Outcome == allowances.Exhausted && f.State.Until.After(until) {
+			until = f.State.Until
+		}
+	}
+	for i, f := range verdict.Each {
+		paid := evidence.Paid{Name: f.Allowance, Decision: string(f.Decision), Basis: string(allowances.Unknown)}
+		if price.Basis != "" {
+			paid.Basis = string(price.Basis)
+		}
+		if price.Basis == allowances.Declared {
+			paid.Declared = &price.Money
+		}
+		if f.Decision != allowances.DecisionDeclined {
+			paid.Reservation = verdict.Reservation.ID()
+		}
+		x.rec.Paid = append(x.rec.Paid, paid)
+		switch f.Outcome {
+		case allowances.Reserved:
+		case allowances.Exhausted:
+			x.ruling.Break(x.policy.Mode, rulings.StageBefore, exhausted(f.Why, covering[i].Position, until))
+		default:
+			x.ruling.Break(x.policy.Mode, rulings.StageBefore, unenforceable(f.Why, covering[i].Position))
+		}
+	}
+}
+
+// charged settles what is set aside by what the answer says that it cost (O31 to
+// O33). Whatever comes of the answer after that, it was paid for.
+func (x *crossing) charged(resp *http.Response) {
+	if x.bill.reserved == nil {
+		return
+	}
+	start := time.Now()
+	x.settleBy(allowances.ReadReceipt(resp.Header[x.bill.receipt], x.bill.currency))
+	x.watch.aside += time.Since(start)
+}
+
+// uncharged ends what is set aside for a crossing that got no answer: it is
+// released if nothing was sent (O15), and otherwise taken for spent. After charged
+// it does nothing.
+func (x *crossing) uncharged() {
+	switch {
+	case x.bill.reserved == nil:
+	case x.rec.Address == "" && x.watch.address() == "": // there was no connection to send it on
+		x.lacks(x.bill.reserved.Release())
+		x.bill.reserved = nil
+	default:
+		x.settleBy(allowances.Unnamed)
+	}
+}
+
+// settleBy settles what is set aside by a charge. One that is not known leaves what
+// was spent unknown, which nothing can be refused for any more.
+func (x *crossing) settleBy(c allowances.Charge) {
+	reserved := x.bill.reserved
+	x.bill.reserved = nil // whatever comes of it, it is settled once
+	settled, err := reserved.Settle(c)
+	x.lacks(err)
+	for i := range x.rec.Paid {
+		p := &x.rec.Paid[i]
+		p.Basis, p.Observed = string(settled.Basis), settled.Observed
+	}
+	known := func(b rulings.Breach) bool { return b.Reason == rulings.AllowanceUnenforceable }
+	if settled.Unknown != "" && !slices.ContainsFunc(x.ruling.Breaches, known) {
+		x.ruling.Carry(rulings.Breach{Reason: rulings.AllowanceUnenforceable, Gap: evidence.Unenforceable, Detail: settled.Unknown})
+	}
+}
+
+// lacks records what a ledger did not take (O34).
+func (x *crossing) lacks(err error) {
+	gap, ok := errors.AsType[*allowances.GapError](err)
+	if !ok {
+		return
+	}
+	for _, g := range gap.Gaps {
+		x.edge.metrics.allowanceGaps.Inc()
+		if _, err := x.log.Append(context.Background(), allowanceGap(g)); err != nil {
+			x.edge.owed(err)
+		}
+	}
+}
+
+// account is by what a ledger's lines name the session of the crossing.
+func (x *crossing) account() string {
+	if x.log == x.edge.opt.Evidence.Own() {
+		return ownAccount + x.edge.opt.ID
+	}
+	return x.log.ID()
+}
+
+// ownAccount stands before an edge's id where crossings are of no session of
+// their own. No session's id begins so.
+const ownAccount = "edge-"
+
+// RecordAllowanceGap writes a gap that no crossing is told of, such as a
+// reservation whose edge died, into the log of the session that the reservation was
+// for, or where that is not its own into the edge's. The error says that the record
+// is owed as a gap.
+func RecordAllowanceGap(store *evidence.Store, g allowances.Gap) error {
+	log := store.Own()
+	if !strings.HasPrefix(g.Crossing, ownAccount) {
+		if l, err := store.Session(g.Crossing); err == nil {
+			log = l
+		}
+	}
+	_, err := log.Append(context.Background(), allowanceGap(g))
+	return err
+}
+
+func allowanceGap(g allowances.Gap) evidence.AllowanceGap {
+	return evidence.AllowanceGap{Allowance: g.Allowance, Reservation: g.Reservation, Observed: g.Observed, Reason: g.Reason, From: g.From, To: g.To}
+}
+
+func exhausted(why string, position int, until time.Time) rulings.Breach {
+	return rulings.Breach{
+		Reason: rulings.AllowanceExhausted, Detail: why, RetryAt: until,
+		Told: rulings.Say("What is left of the operator's allowance % does not cover this request.", rulings.Number(position)),
+	}
+}
+
+func unenforceable(why string, position int) rulings.Breach {
+	return rulings.Breach{
+		Reason: rulings.AllowanceUnenforceable, Gap: evidence.Unenforceable, Detail: why,
+		Told: rulings.Say("What is spent of the operator's allowance % is not known, so that it lets no more requests to this service through.", rulings.Number(position)),
+	}
+}
+
+// AllowanceOf returns a as ledgers keep it. One whose time zone this machine does
+// not know has no period, and so cannot be kept.
+func AllowanceOf(a rulings.Allowance) allowances.Allowance {
+	out := allowances.Allowance{Name: a.Name, Period: allowances.Period(a.Period), Amount: a.Amount, Currency: a.Currency}
+	zone, known := zones.Load(a.Timezone)
+	if !known {
+		loaded, err := time.LoadLocation(a.Timezone)
+		if err != nil {
+			out.Period = ""
+			return out
+		}
+		zone, _ = zones.LoadOrStore(a.Timezone, loaded)
+	}
+	out.Location = zone.(*time.Location)
+	return out
+}
+
+// zones are the time zones that were loaded, by name: reading one takes longer than
+// a ruling.
+var zones sync.Map
+
+func priceOf(p rulings.Price) allowances.Price {
+	switch p.Kind {
+	case rulings.PriceFixed:
+		return allowances.Price{Basis: allowances.Declared, Money: money.Money{Amount: p.Amount, Currency: p.Currency}}
+	case rulings.PriceReported:
+		return allowances.Price{Basis: allowances.Receipt}
+	}
+	return allowances.Price{}
+}
+
+// currencyOf is what a receipt is in that names no currency: that of the price, or
+// else of all the allowances.
+func currencyOf(p rulings.Price, covering []rulings.Allowance) string {
+	if p.Kind == rulings.PriceFixed {
+		return p.Currency
+	}
+	for _, a := range covering[1:] {
+		if a.Currency != covering[0].Currency {
+			return ""
+		}
+	}
+	return covering[0].Currency
+}
+
+// noLedger is that of an edge without one: nothing that it cannot count is covered.
+type noLedger struct{}
+
+// Reserve implements Ledger.
+func (noLedger) Reserve(_ context.Context, as []allowances.Allowance, q allowances.Request) (allowances.Verdict, error) {
+	v := allowances.Verdict{Outcome: allowances.Unenforceable}
+	decision := allowances.DecisionDeclined
+	if q.Carry {
+		decision = allowances.DecisionCarried
+	}
+	for _, a := range as {
+		v.Each = append(v.Each, allowances.Finding{Allowance: a.Name, Outcome: allowances.Unenforceable, Decision: decision, Why: "this edge keeps no ledger"})
+	}
+	return v, nil
+}
