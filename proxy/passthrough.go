@@ -24,19 +24,15 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	defer x.letGo()
 	x.rec.Grade, x.rec.Method = evidence.Observed, ""
 	x.rec.Class = rulings.Service
-	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
 	// Behind upstream.proxy no dial of ours would find out what address is meant.
-	if x.ruling = x.admit(); x.ruling.Refused() {
+	if x.admit(ctx).Refused() {
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
-	if x.ruling = x.affordTunnel(ctx); x.ruling.Refused() {
-		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
-		return
-	}
+	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 	x.rec.RequestedAt = time.Now()
 	up, err := e.opt.Upstream.dialTunnel(ctx, x.origin.Authority())
 	if err != nil {
@@ -64,9 +60,13 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 
 // admit rules a tunnel that is not read by the operator's policy, which is all
 // that is known of it (O14).
-func (x *crossing) admit() rulings.Ruling {
+func (x *crossing) admit(ctx context.Context) rulings.Ruling {
 	x.rec.Ruling = &x.ruling
-	return rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	x.ruling = rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	if x.ruling.Refused() {
+		return x.ruling
+	}
+	return x.affordTunnel(ctx)
 }
 
 // writeEstablished answers a CONNECT that is carried, and names the breaches that
