@@ -255,7 +255,7 @@ func (v *policyVector) tunnel(e *testEdge) seenAnswer {
 	got := seenAnswer{status: resp.StatusCode, header: resp.Header}
 	if v.Crossing.Bytes != "" {
 		io.WriteString(c, v.Crossing.Bytes+"\r\n") // as the end of what is being said
-		_, err = io.Copy(io.Discard, c) // until the edge closes it
+		_, err = io.Copy(io.Discard, c)            // until the edge closes it
 		got.broken = err == nil
 	}
 	return got
