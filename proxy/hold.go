@@ -21,9 +21,8 @@ const (
 
 // Why a body that was to be held was not read.
 var (
-	errNoRoom   = errors.New("the bodies that are held leave no room for it")
-	errTooLong  = errors.New("it is longer than screens.limit_bytes")
-	errBrokeOff = errors.New("it broke off")
+	errNoRoom  = errors.New("the bodies that are held leave no room for it")
+	errTooLong = errors.New("it is longer than screens.limit_bytes")
 )
 
 // A held body is one that was read before anything of it is released.

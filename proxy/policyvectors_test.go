@@ -54,8 +54,6 @@ type policyResponse struct {
 	Text        string
 	Coding      string
 	CodedBytes  int `json:"coded_bytes"`
-	whole       bool
-	ContentType string
 }
 
 type policyOutcome struct {

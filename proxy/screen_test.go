@@ -374,6 +374,13 @@ func TestO49_O50_APageIsDeliveredAsItsText(t *testing.T) {
 func TestO49_APageThatCannotBeReadIsDeliveredAsServed(t *testing.T) {
 	w := startWeb(t)
 	e := w.edge(edgeSetup{policy: screening("strict", "extract")})
+	w.host("kept.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Cache-Control", "max-age=60, No-Transform")
+		pageBody{kind: "text/html", octets: "<p>text", known: true}.serve(rw, r)
+	})
+	if _, body := e.gets("s", "http://kept.test/page"); body != "<p>text" {
+		t.Errorf("no-transform: %q", body)
+	}
 	for host, b := range map[string]pageBody{
 		"latin.test": {kind: "text/html; charset=iso-8859-1", octets: "<p>caf\xe9", known: true},
 		"pdf.test":   {kind: "application/pdf", octets: "%PDF-1.7", known: true},
