@@ -47,13 +47,13 @@ type policyCrossing struct {
 }
 
 type policyResponse struct {
-	Status      int
-	Type        string
-	Bytes       int
-	Length      string
-	Text        string
-	Coding      string
-	CodedBytes  int `json:"coded_bytes"`
+	Status     int
+	Type       string
+	Bytes      int
+	Length     string
+	Text       string
+	Coding     string
+	CodedBytes int `json:"coded_bytes"`
 }
 
 type policyOutcome struct {
