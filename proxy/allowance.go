@@ -24,21 +24,28 @@ type bill struct {
 // afford reserves what the crossing costs in the allowances that cover it, and
 // breaks policy where one of them does not (O14, order 5).
 func (x *crossing) afford(ctx context.Context) rulings.Ruling {
-	service, priced := x.policy.ServiceFor(x.origin.Host)
-	if !priced || service.Price.Kind == rulings.PriceFree {
-		return x.ruling
+	if service, priced := x.priced(); priced {
+		return x.reserveFor(ctx, service.Price, service.ChargeHeader)
 	}
-	return x.reserveFor(ctx, service.Price, service.ChargeHeader)
+	return x.ruling
 }
 
 // affordTunnel is afford for a tunnel that is not read. How many requests are in
 // it, and so what it costs, nobody knows (O33).
 func (x *crossing) affordTunnel(ctx context.Context) rulings.Ruling {
-	service, priced := x.policy.ServiceFor(x.origin.Host)
-	if !priced || service.Price.Kind == rulings.PriceFree {
-		return x.ruling
+	if _, priced := x.priced(); priced {
+		return x.reserveFor(ctx, rulings.Price{}, "")
 	}
-	return x.reserveFor(ctx, rulings.Price{}, "")
+	return x.ruling
+}
+
+// priced returns what policy says of a service that costs something.
+func (x *crossing) priced() (service rulings.ServiceTerms, priced bool) {
+	if x.rec.Class != rulings.Service {
+		return rulings.ServiceTerms{}, false
+	}
+	service, priced = x.policy.ServiceFor(x.origin.Host)
+	return service, priced && service.Price.Kind != rulings.PriceFree
 }
 
 // reserveFor reserves price in the allowances of the crossing's user.
