@@ -258,6 +258,8 @@ func (u *Upstream) Close() {
 // A client is one connection of an agent. It owns the upstream connections that
 // must not serve anybody else.
 type client struct {
+	conn net.Conn // as it was accepted; nil in tests of parts
+
 	mu    sync.Mutex
 	bound *http.Transport
 }
