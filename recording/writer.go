@@ -130,6 +130,15 @@ func (w *Writer) Close() (Summary, error) {
 	return s, nil
 }
 
+// Discard removes what there is of the recording, which was of nothing, so that the
+// directory can be used again.
+func (w *Writer) Discard() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	return errors.Join(os.RemoveAll(filepath.Join(w.dir, bodiesDir)), os.RemoveAll(filepath.Join(w.dir, headsDir)))
+}
+
 // publish writes the manifest and returns its digest.
 func (w *Writer) publish(all []Exchange) string {
 	text := encodeManifest(w.created, w.o.Ruleset, all)
