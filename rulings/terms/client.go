@@ -18,6 +18,15 @@ type Client interface {
 	Get(ctx context.Context, url string, header http.Header) (*http.Response, error)
 }
 
+type kindKey struct{}
+
+// KindOf returns which kind of document the request that a [Client] is asked to make
+// is for: ctx is the request's. It is the same at each hop of a redirect.
+func KindOf(ctx context.Context) rulings.TermKind {
+	kind, _ := ctx.Value(kindKey{}).(rulings.TermKind)
+	return kind
+}
+
 // A FailureKind says what kept a probe from an answer that could be used.
 type FailureKind string
 
