@@ -58,6 +58,7 @@ const (
 	FailureBackoff     FailureKind = "backoff"      // the host's back-off does not fit the budget
 	FailureCrawlDelay  FailureKind = "crawl_delay"  // the host's next turn does not fit the budget
 	FailurePacingStore FailureKind = "pacing_store" // the pacing state could not be read or written
+	FailureNotRecorded FailureKind = "not_recorded" // the run is a replay, and its recording has no answer
 	FailureInternal    FailureKind = "internal"     // a fault of the edge
 )
 
@@ -65,7 +66,7 @@ const (
 // laid on the host.
 func (k FailureKind) edge() bool {
 	switch k {
-	case FailureShutdown, FailureBackoff, FailureCrawlDelay, FailurePacingStore, FailureInternal:
+	case FailureShutdown, FailureBackoff, FailureCrawlDelay, FailurePacingStore, FailureNotRecorded, FailureInternal:
 		return true
 	}
 	return false
