@@ -35,7 +35,11 @@ type Missed struct {
 }
 
 func (m Missed) String() string {
-	return fmt.Sprintf("%s %s (%d times): %s", m.Method, m.Host, m.Count, m.Why)
+	requests := "1 request"
+	if m.Count != 1 {
+		requests = fmt.Sprintf("%d requests", m.Count)
+	}
+	return fmt.Sprintf("%s %s, %s: %s", m.Method, m.Host, requests, m.Why)
 }
 
 // Missed returns the requests that a replay had no recording for, in the order in

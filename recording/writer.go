@@ -136,7 +136,11 @@ func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	return errors.Join(os.RemoveAll(filepath.Join(w.dir, bodiesDir)), os.RemoveAll(filepath.Join(w.dir, headsDir)))
+	var errs []error
+	for _, name := range []string{manifestName, bodiesDir, headsDir} {
+		errs = append(errs, os.RemoveAll(filepath.Join(w.dir, name)))
+	}
+	return errors.Join(errs...)
 }
 
 // publish writes the manifest and returns its digest.
