@@ -32,7 +32,6 @@ type recorder struct {
 type taped struct {
 	io.ReadCloser
 	recorder *recorder
-	url      string
 	request  func() (sum string, known bool) // the digest of the request's body
 	left     func() bool                     // nobody takes the answer any more: its end may be one of ours
 	rest     *leash                          // nil: what nobody reads is not recorded
