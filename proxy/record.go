@@ -81,7 +81,7 @@ func (t *taped) Read(p []byte) (int, error) {
 	case err == io.EOF && !t.left():
 		t.end("")
 	case err != nil:
-		t.end("its body broke off")
+		t.end("its body did not come to its end")
 	}
 	return n, err
 }
@@ -96,7 +96,7 @@ func (t *taped) Close() error {
 		t.recorder.pending.Go(t.readRest)
 		return nil
 	}
-	t.end("its body was not read to its end")
+	t.end("its body did not come to its end")
 	if t.rest != nil {
 		t.rest.end()
 	}
