@@ -34,6 +34,9 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 		x.barredTerms(ruling.Reason)
 		return x.refuse(r, ruling)
 	}
+	if ruling := x.unlessGone(r, x.afford(r.Context())); ruling.Refused() {
+		return x.refuse(r, ruling)
+	}
 	if refused := x.pace(r); refused != nil {
 		return x.refuse(r, *refused)
 	}
@@ -41,6 +44,7 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 	if err != nil {
 		return x.unavailable(r, err)
 	}
+	x.charged(resp)
 	if err := x.arrived(r.Context(), resp.StatusCode); err != nil {
 		resp.Body.Close()
 		return x.notUsed(r, err)

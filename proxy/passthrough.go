@@ -21,13 +21,14 @@ import (
 // crossing with its gap (O9, E22).
 func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []byte) {
 	defer conn.Close()
+	defer x.letGo()
 	x.rec.Grade, x.rec.Method = evidence.Observed, ""
 	x.rec.Class = rulings.Service
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
 	// Behind upstream.proxy no dial of ours would find out what address is meant.
-	if x.ruling = x.admit(); x.ruling.Refused() {
+	if x.admit(ctx).Refused() {
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
@@ -35,13 +36,13 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		x.tunnelUnrecorded(conn, r)
 		return
 	}
-	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 	x.rec.RequestedAt = time.Now()
 	up, err := e.opt.Upstream.dialTunnel(ctx, x.origin.Authority())
 	if err != nil {
 		x.failTunnel(conn, r, err)
 		return
 	}
+	x.unreadGap()
 	defer up.Close()
 	if d := dialledOf(up); d != nil {
 		x.rec.Address = d.facts.address
@@ -61,11 +62,21 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	x.endRelay()
 }
 
+// unreadGap says of a tunnel that was let through that nothing of it was read. What
+// was refused was not there to be read.
+func (x *crossing) unreadGap() {
+	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
+}
+
 // admit rules a tunnel that is not read by the operator's policy, which is all
 // that is known of it (O14).
-func (x *crossing) admit() rulings.Ruling {
+func (x *crossing) admit(ctx context.Context) rulings.Ruling {
 	x.rec.Ruling = &x.ruling
-	return rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	x.ruling = rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	if x.ruling.Refused() {
+		return x.ruling
+	}
+	return x.affordTunnel(ctx)
 }
 
 // writeEstablished answers a CONNECT that is carried, and names the breaches that
@@ -96,6 +107,7 @@ func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
 		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
 		return
 	}
+	x.unreadGap()
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
 	x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
 	rep := reply{Reason: f.reason, Detail: f.told}

@@ -144,6 +144,14 @@ func (e *edge) paced() *proxy.Pacing {
 	return e.pacing
 }
 
+// money is the ledger of allowances; nil in a replay, which spends none.
+func (e *edge) money() proxy.Ledger {
+	if e.ledger == nil {
+		return nil
+	}
+	return e.ledger
+}
+
 func (e *edge) pacer() terms.Pacer {
 	if e.mode.replay != nil {
 		return nil
