@@ -447,3 +447,22 @@ func questionsFor(host string) (n int) {
 	}
 	return n
 }
+
+// A replay costs nothing: a service that the live run paid for is served although no
+// ledger is there to be asked (O60).
+func TestO60_AReplayTouchesNoLedger(t *testing.T) {
+	o := startOrigin(t, "", true, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "paid for") })
+	p := newTape(t)
+	live := p.edge(withService("127.0.0.1"))
+	get(t, live.client("s", false), o.URL+"/a")
+	p.end(live)
+	policy := withService("127.0.0.1")
+	policy.Mode = "strict"
+	policy.ServiceTerms = []rulings.ServiceFile{{Price: rulings.PriceFile{Amount: "2", Currency: "USD"}}}
+	policy.Allowances = []rulings.AllowanceFile{{Name: "a", User: "*", Period: "day", Amount: "1", Currency: "USD"}}
+	e, _ := p.replay(policy)
+	if resp, body := e.gets("s", o.URL+"/a"); resp.StatusCode != 200 || body != "paid for" {
+		t.Errorf("%s %s", resp.Status, body)
+	}
+	e.waitCrossings(1)[0].want(t, map[string]any{"outcome": "delivered", "allowance": nil, "served_from.n": 1})
+}

@@ -90,7 +90,7 @@ func (c *cli) runBatch(ctx context.Context, cfg *config, o runOptions, args []st
 	owed = errors.Join(owed, e.made.fault)
 	switch {
 	case code != 0:
-		return &exitError{code: code}
+		return &exitError{code, owed} // the code is the command's, whatever else there is to say
 	case owed != nil:
 		return &exitError{exitUnknown, owed}
 	case !summary.Complete:
