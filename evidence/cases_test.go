@@ -161,7 +161,7 @@ func caseNoRegularFile(t *testing.T, plant func(path string) error) {
 
 func caseTruncatedUnderTheWriter(t *testing.T) {
 	dir := t.TempDir()
-	r, err := CreateRun(dir, "r", "20260301T120000Z-0123456789abcdef", []byte(runPolicy))
+	r, err := CreateRun(dir, RunOptions{ID: "r", Edge: "20260301T120000Z-0123456789abcdef", Policy: []byte(runPolicy)})
 	must(t, err)
 	s, err := Open(dir, Options{EdgeID: "20260301T120000Z-0123456789abcdef", Run: r})
 	must(t, err)
@@ -169,14 +169,14 @@ func caseTruncatedUnderTheWriter(t *testing.T) {
 	must(t, os.Truncate(filepath.Join(r.dir(), runLogName), 0))
 	_, err = s.Own().Append(t.Context(), opened("x"))
 	must(t, err)
-	r.Complete(t.Context(), s)
+	r.Complete(t.Context(), s, "")
 	must(t, s.Close(t.Context()))
 	log, err := os.ReadFile(filepath.Join(r.dir(), runLogName))
 	must(t, err)
 	if bytes.IndexByte(log, 0) >= 0 {
 		t.Error("there are NULs in the log")
 	}
-	summary, err := r.Publish(t.Context(), false)
+	summary, err := r.Publish(t.Context(), false, RunRecording{})
 	must(t, err)
 	if *summary.Gaps == 0 || !strings.Contains(string(log), gapLogAltered) {
 		t.Errorf("nothing says that the log was truncated: %+v", summary)

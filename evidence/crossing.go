@@ -66,6 +66,8 @@ type Crossing struct {
 	Authority string // of a tunnel, instead of Method and URL
 	Address   string // the address dialled
 
+	ServedFrom ServedFrom // in place of a request, in a replay
+
 	Purposes          []rulings.Purpose
 	Identity          Identity
 	PolicyDigest      rulings.Digest
@@ -117,6 +119,13 @@ type Client struct {
 	Protocol  string // "HTTP/1.1", "h2", "tunnel", "websocket"
 	Address   string
 	UserAgent string // cut at 512 octets when written
+}
+
+// ServedFrom is where a replay had an answer from (specs: policy, O65). The zero
+// value is nowhere.
+type ServedFrom struct {
+	Recording string // digest of the recording's manifest
+	N         int    // the exchange, from 1
 }
 
 // Identity is what the edge was to the source.

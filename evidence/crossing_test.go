@@ -85,6 +85,11 @@ func TestCrossingE9E12E14E15E16HasExactlyTheMembersThatApply(t *testing.T) {
 			c.ContentHash, c.ContentCoding = rulings.Digest{}, "zstd2"
 			c.Gaps = []Gap{{CapabilityUnavailable, "the coding is not known"}}
 		})}, EventCrossingMediated, [][]string{always, ruled, sent, answered, without(whole, "content_hash", "content_bytes"), {"content_coding", "gaps"}}},
+		"a replay was not sent (O65)": {CrossingEnded{edit(before(), func(c *Crossing) {
+			c.Outcome, c.ServedFrom, c.HTTPStatus, c.Down, c.ContentType = Delivered, ServedFrom{digestText("recording"), 3}, 200, Counted(0), "text/html"
+			c.RetrievedHash, c.ContentHash, c.Delivered = rulings.Digest{1}, rulings.Digest{1}, &Delivery{Complete: Yes}
+		})}, EventCrossingMediated, [][]string{always, ruled, {"outcome", "licence.state", "served_from.recording", "served_from.n"},
+			without(answered, "http_version", "timings.first_byte"), whole}},
 		"cut by the upstream": {CrossingEnded{edit(head(), func(c *Crossing) {
 			c.Outcome, c.Opened = Cut, 7
 			c.Failure = Failure{"http_response_incomplete", "EOF"}

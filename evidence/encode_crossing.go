@@ -96,6 +96,12 @@ func (c *Crossing) url(e *encoder) {
 // answer writes what the origin was asked and what it answered.
 func (c *Crossing) answer(e *encoder) {
 	e.text("address", c.Address)
+	if c.ServedFrom.N > 0 {
+		p := e.open("served_from")
+		e.word("recording", c.ServedFrom.Recording)
+		e.number("n", int64(c.ServedFrom.N))
+		e.close(p)
+	}
 	e.instant("requested_at", c.RequestedAt)
 	e.positive("http_status", int64(c.HTTPStatus))
 	e.text("http_version", c.HTTPVersion)

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type Run struct {
 	id, execution string
 	started       time.Time
 	policy        rulings.Digest
+	recording     string // digest of the recording that it has to do with, once it is known; empty: none
 
 	runs    string // the directory runs
 	staging string // the folder's name in it
@@ -41,19 +43,26 @@ type Run struct {
 	exchange func(a, b string) error // swaps two directories in one step
 }
 
-// CreateRun makes the staging folder of the run id for the edge, with an empty
-// log and the effective policy's canonical form. Where a run of that name is
-// published it is found out now whether it could be replaced.
-func CreateRun(dataDir, id, edge string, policy []byte) (*Run, error) {
-	return createRun(dataDir, id, edge, policy, exchange)
+// RunOptions say what a run is.
+type RunOptions struct {
+	ID        string
+	Edge      string // the edge id
+	Execution string // live (the default), replay, offline
+	Policy    []byte // the effective policy's canonical form
+	Recording string // of a replay: the digest of the recording's manifest (specs: policy, O66)
 }
 
-func createRun(dataDir, id, edge string, policy []byte, exchange func(a, b string) error) (_ *Run, err error) {
-	if !ValidSession(id) {
+// CreateRun makes the staging folder of a run, with an empty log and the effective
+// policy. Where a run of that name is published it is found out now whether it
+// could be replaced.
+func CreateRun(dataDir string, o RunOptions) (*Run, error) { return createRun(dataDir, o, exchange) }
+
+func createRun(dataDir string, o RunOptions, exchange func(a, b string) error) (_ *Run, err error) {
+	if !ValidSession(o.ID) {
 		return nil, ErrRunInvalid
 	}
-	r := &Run{id: id, execution: "live", started: time.Now(), policy: digestOfBytes(policy),
-		runs: filepath.Join(dataDir, "runs"), staging: "." + id + ".staging-" + edge, exchange: exchange}
+	r := &Run{id: o.ID, execution: cmp.Or(o.Execution, "live"), started: time.Now(), policy: digestOfBytes(o.Policy), recording: o.Recording,
+		runs: filepath.Join(dataDir, "runs"), staging: "." + o.ID + ".staging-" + o.Edge, exchange: exchange}
 	if err := durable.MkdirAll(r.runs, 0o700); err != nil {
 		return nil, err
 	}
@@ -61,7 +70,7 @@ func createRun(dataDir, id, edge string, policy []byte, exchange func(a, b strin
 		return nil, err
 	}
 	if err := os.Mkdir(r.dir(), 0o700); err != nil {
-		return nil, fmt.Errorf("making the staging folder of run %s: %w", id, err)
+		return nil, fmt.Errorf("making the staging folder of run %s: %w", o.ID, err)
 	}
 	defer func() {
 		if err != nil {
@@ -71,7 +80,7 @@ func createRun(dataDir, id, edge string, policy []byte, exchange func(a, b strin
 	if err := os.Chmod(r.dir(), 0o700); err != nil { // whatever the umask took away
 		return nil, err
 	}
-	if err := durable.WriteNew(filepath.Join(r.dir(), runPolicyName), policy, 0o600); err != nil {
+	if err := durable.WriteNew(filepath.Join(r.dir(), runPolicyName), o.Policy, 0o600); err != nil {
 		return nil, err
 	}
 	r.fs, err = newRunFS(r.runs, r.staging)
@@ -79,6 +88,10 @@ func createRun(dataDir, id, edge string, policy []byte, exchange func(a, b strin
 }
 
 func (r *Run) dir() string { return filepath.Join(r.runs, r.staging) }
+
+// Dir returns the staging folder, which has another name once the run is
+// published. What is put there is published with it.
+func (r *Run) Dir() string { return r.dir() }
 
 // ID returns the run's id.
 func (r *Run) ID() string { return r.id }
@@ -124,10 +137,11 @@ func (r *Run) Start(ctx context.Context, s *Store) {
 	_, _ = s.Own().Append(ctx, runRecord{event: EventRunStarted, run: r})
 }
 
-// Complete writes the run's terminal record, which counts what is in the log. No
-// request may be under way any more. What is owed is tried once more, and the
-// store still owes it then (E71).
-func (r *Run) Complete(ctx context.Context, s *Store) {
+// Complete writes the run's terminal record, which counts what is in the log and
+// names the recording that was made, if any: its digest. No request may be under way
+// any more. What is owed is tried once more, and the store still owes it then (E71).
+func (r *Run) Complete(ctx context.Context, s *Store, recorded string) {
+	r.recording = cmp.Or(recorded, r.recording)
 	rec := runRecord{event: EventRunCompleted, run: r}
 	if read, err := r.readBack(ctx); err == nil {
 		rec.counted, rec.crossings, rec.gaps = true, read.state.tally.crossings[Mediated], total(read.state.tally.gaps)

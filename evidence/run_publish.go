@@ -18,11 +18,14 @@ import (
 
 // Publish ends the run, whose store is closed: it reads the log back, attests to
 // it in summary.json, and gives the run its name. owed says that a record is
-// neither in the log nor told of by a gap there. After an error the older run,
-// if there was one, is whole under the name, and the staging folder is left.
-func (r *Run) Publish(ctx context.Context, owed bool) (RunSummary, error) {
+// neither in the log nor told of by a gap there; recorded is what there is to say of
+// the recording it made or replayed. After an error the older run, if there was one,
+// is whole under the name, and the staging folder is left.
+func (r *Run) Publish(ctx context.Context, owed bool, recorded RunRecording) (RunSummary, error) {
 	defer r.letGo()
 	s, err := r.summarize(ctx, owed)
+	s.RunRecording = recorded
+	s.Recordings = r.recording
 	if err != nil {
 		return s, err
 	}

@@ -24,6 +24,7 @@ func (r runRecord) payload(e *encoder) {
 	e.text("run", r.run.id)
 	e.word("execution", r.run.execution)
 	e.digest("policy_digest", r.run.policy)
+	e.word("recordings", r.run.recording)
 	if !r.counted {
 		return
 	}

@@ -23,7 +23,7 @@ const runPolicy = `{"format":"wayleave-policy/1"}`
 func makeRun(t *testing.T, data, id string, n int, exchange func(a, b string) error) (r *Run, owed bool) {
 	t.Helper()
 	edge := NewEdgeID(time.Now())
-	r, err := createRun(data, id, edge, []byte(runPolicy), exchange)
+	r, err := createRun(data, RunOptions{ID: id, Edge: edge, Policy: []byte(runPolicy)}, exchange)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,14 +42,14 @@ func makeRun(t *testing.T, data, id string, n int, exchange func(a, b string) er
 			t.Fatal(err)
 		}
 	}
-	r.Complete(t.Context(), s)
+	r.Complete(t.Context(), s, "")
 	return r, errors.Is(s.Close(t.Context()), ErrOwed)
 }
 
 func publishRun(t *testing.T, data, id string, n int) RunSummary {
 	t.Helper()
 	r, owed := makeRun(t, data, id, n, exchange)
-	s, err := r.Publish(t.Context(), owed)
+	s, err := r.Publish(t.Context(), owed, RunRecording{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,19 +131,79 @@ func TestE70E71ARunIsOneLogThatItsSummaryAttestsTo(t *testing.T) {
 	}
 }
 
+func TestO66TheRecordsOfARunAndItsSummaryNameTheRecording(t *testing.T) {
+	for _, c := range []struct {
+		name, execution  string
+		replayed, record string // digests: of what is replayed, and of what was recorded
+		started, summary string
+	}{
+		{"a live run has none", "live", "", "", "", ""},
+		{"a live run that is recorded names what it made", "live", "", digestText("a"), "", digestText("a")},
+		{"a replay names it from the start", "replay", digestText("b"), "", digestText("b"), digestText("b")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data, edge := t.TempDir(), NewEdgeID(time.Now())
+			r, err := CreateRun(data, RunOptions{ID: "r", Edge: edge, Execution: c.execution, Policy: []byte(runPolicy), Recording: c.replayed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(data, Options{EdgeID: edge, Run: r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Start(t.Context(), s)
+			r.Complete(t.Context(), s, c.record)
+			if err := s.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			used := false
+			said, err := r.Publish(t.Context(), false, RunRecording{AllUsed: &used, Exchanges: []RunExchange{{N: 1, Recorded: digestText("x")}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := os.ReadFile(filepath.Join(data, "runs", "r", runLogName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var events []logLine
+			for line := range strings.Lines(string(log)) {
+				var l logLine
+				if fault := l.read([]byte(strings.TrimSuffix(line, "\n"))); fault != "" {
+					t.Fatal(fault)
+				}
+				events = append(events, l)
+			}
+			for i, want := range []string{"", c.started, c.summary} {
+				if got := events[i].text("recordings"); got != want {
+					t.Errorf("%s names %q, want %q", events[i].event, got, want)
+				}
+				if got := events[i].text("execution"); got != c.execution {
+					t.Errorf("%s says execution %q, want %q", events[i].event, got, c.execution)
+				}
+			}
+			if said.Recordings != c.summary || said.Execution != c.execution || *said.AllUsed || len(said.Exchanges) != 1 {
+				t.Errorf("summary %+v", said)
+			}
+			if v := verifyOne(t, filepath.Join(data, "runs", "r")); v.Verdict != Sound {
+				t.Errorf("%s: %+v", v.Verdict, v.FirstFault())
+			}
+		})
+	}
+}
+
 func TestE70ALogThatIsThereIsNotUsed(t *testing.T) {
 	data := t.TempDir()
 	edge := NewEdgeID(time.Now())
-	first, err := CreateRun(data, "r", edge, []byte(runPolicy))
+	first, err := CreateRun(data, RunOptions{ID: "r", Edge: edge, Policy: []byte(runPolicy)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Discard()
-	if _, err := CreateRun(data, "r", edge, []byte(runPolicy)); !errors.Is(err, os.ErrExist) {
+	if _, err := CreateRun(data, RunOptions{ID: "r", Edge: edge, Policy: []byte(runPolicy)}); !errors.Is(err, os.ErrExist) {
 		t.Errorf("%v, want os.ErrExist", err)
 	}
 	for _, id := range []string{"", "..", "a/b", ".r", strings.Repeat("r", 129)} {
-		if _, err := CreateRun(data, id, edge, nil); !errors.Is(err, ErrRunInvalid) {
+		if _, err := CreateRun(data, RunOptions{ID: id, Edge: edge}); !errors.Is(err, ErrRunInvalid) {
 			t.Errorf("%q: %v, want ErrRunInvalid", id, err)
 		}
 	}
@@ -208,10 +268,10 @@ func TestE72WhereNothingCanBeExchangedARunIsRefusedBeforeItStarts(t *testing.T) 
 	data := t.TempDir()
 	cannot := func(a, b string) error { return syscall.EINVAL }
 	r, owed := makeRun(t, data, "r", 1, cannot) // there is none yet to be replaced
-	if _, err := r.Publish(t.Context(), owed); err != nil {
+	if _, err := r.Publish(t.Context(), owed, RunRecording{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := createRun(data, "r", NewEdgeID(time.Now()), nil, cannot); !errors.Is(err, ErrCannotReplace) {
+	if _, err := createRun(data, RunOptions{ID: "r", Edge: NewEdgeID(time.Now())}, cannot); !errors.Is(err, ErrCannotReplace) {
 		t.Errorf("%v, want ErrCannotReplace", err)
 	}
 	if n := deliveredIn(t, data, "r"); n != 1 {
@@ -228,7 +288,7 @@ func TestE72TwoRunsAtOnceLeaveOneWholeRun(t *testing.T) {
 	b, owedB := makeRun(t, data, "r", 2, exchange)
 	done := make(chan error)
 	publish := func(r *Run, owed bool) {
-		_, err := r.Publish(t.Context(), owed)
+		_, err := r.Publish(t.Context(), owed, RunRecording{})
 		done <- err
 	}
 	go publish(a, owedA)
@@ -248,7 +308,7 @@ func TestE72TwoRunsAtOnceLeaveOneWholeRun(t *testing.T) {
 func TestE73ARunThatOwesEvidenceIsPublishedAsIncomplete(t *testing.T) {
 	data := t.TempDir()
 	r, _ := makeRun(t, data, "r", 1, exchange)
-	s, err := r.Publish(t.Context(), true)
+	s, err := r.Publish(t.Context(), true, RunRecording{})
 	if err != nil || s.Complete {
 		t.Errorf("complete %v, %v", s.Complete, err)
 	}
@@ -268,7 +328,7 @@ func TestE71ALogThatDoesNotReadBackWholeIsNotComplete(t *testing.T) {
 	if err := os.Truncate(log, int64(len(text)-5)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Publish(t.Context(), false)
+	s, err := r.Publish(t.Context(), false, RunRecording{})
 	if err != nil || s.Complete || s.Log.Records != nil || s.Log.Bytes != int64(len(text)-5) {
 		t.Errorf("%+v, %v", s, err)
 	}

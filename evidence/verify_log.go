@@ -16,6 +16,7 @@ type logVerifier struct {
 	objects *objectCheck
 	decide  DecideFunc
 	policy  []byte // what lies beside a run as its policy; nil: nothing
+	ran     ran    // what the log says of its run
 	report  LogReport
 
 	state  logState

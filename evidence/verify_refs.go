@@ -51,6 +51,8 @@ func (v *logVerifier) record() {
 		if n := l.number("crossing"); !r.ended.has(n) && !r.before(n) {
 			v.fault(v.at, fmt.Sprintf("it speaks of crossing %d, which did not end before it", n))
 		}
+	case EventRunStarted, EventRunCompleted:
+		v.noteRun()
 	case "processor_invoked":
 		r.processed.add(l.seq)
 	case EventEvidenceGap:

@@ -22,6 +22,35 @@ type RunSummary struct {
 	StartedAt    string `json:"started_at,omitempty"`
 	CompletedAt  string `json:"completed_at"`
 	PolicyDigest string `json:"policy_digest,omitempty"`
+
+	Recordings string `json:"recordings,omitempty"` // digest of the recording that was made or replayed (specs: policy, O66)
+	RunRecording
+}
+
+// A RunRecording is what a run made of a recording, or a replay used of one (specs:
+// policy, O66). The zero value is neither.
+type RunRecording struct {
+	Exchanges []RunExchange `json:"exchanges,omitempty"`
+	AllUsed   *bool         `json:"all_used,omitempty"` // of a replay
+	LeftOut   []RunLeftOut  `json:"left_out,omitempty"`
+	Faults    []string      `json:"recording_faults,omitempty"` // for which there is no recording, though there was to be one
+}
+
+// A RunExchange is an exchange of a recording. Its URL is redacted.
+type RunExchange struct {
+	N        int    `json:"n"`
+	Kind     string `json:"kind"`
+	Method   string `json:"method"`
+	URL      string `json:"url"`
+	Recorded string `json:"recorded"`         // digest of the body as it was recorded
+	Served   string `json:"served,omitempty"` // of the body as it was served by a replay, to its end
+}
+
+// A RunLeftOut is a request whose answer the recording does not hold, and why.
+type RunLeftOut struct {
+	Method string `json:"method"`
+	URL    string `json:"url"` // redacted
+	Why    string `json:"why"`
 }
 
 // RunLogFacts are the measure of a run's log as it stood when it was closed.
@@ -29,6 +58,19 @@ type RunLogFacts struct {
 	Records *int   `json:"records,omitempty"`
 	Bytes   int64  `json:"bytes"`
 	SHA256  string `json:"sha256"`
+}
+
+// A ran is what the log of a run says of it.
+type ran struct {
+	execution  string // empty: no record said so yet
+	completed  bool
+	recordings string // as the terminal record has it
+}
+
+// noteRun takes what run_started or run_completed, in v.line, says of the run.
+func (v *logVerifier) noteRun() {
+	l := &v.line
+	v.ran = ran{l.text("execution"), l.event == EventRunCompleted, l.text("recordings")}
 }
 
 // checkRun compares summary.json and policy.json with the log beside them.
@@ -74,6 +116,12 @@ func (v *logVerifier) checkRunLog(root *os.Root, said *RunSummary) {
 	}
 	if said.Gaps != nil && *said.Gaps != total(t.gaps) {
 		wrong(fmt.Sprintf("%d gaps, it says %d", total(t.gaps), *said.Gaps))
+	}
+	if v.ran.execution != "" && v.ran.execution != said.Execution {
+		wrong(fmt.Sprintf("execution %s, it says %s", v.ran.execution, said.Execution))
+	}
+	if v.ran.completed && v.ran.recordings != said.Recordings {
+		wrong("the recording is another")
 	}
 	if said.Crossings != nil && !maps.Equal(said.Crossings, withoutZero(t.crossings[Mediated])) {
 		wrong("the crossings are others")

@@ -289,10 +289,12 @@ func TestE80TheSummaryOfARunIsChecked(t *testing.T) {
 		g := newGoldenLog(t)
 		dir = filepath.Join(g.data, "runs", "r")
 		g.replace(t, 1, `"session":"s"`, `"run":"r"`)
-		records, gaps := 8, 0
+		g.lines = append(g.lines[:7], goldenRecord(8, EventRunCompleted, `,"run":"r","execution":"replay","recordings":"`+digestText("recording")+`"`),
+			goldenRecord(9, EventEdgeStopped, `,"appended":7,"lost":0`))
+		records, gaps := 9, 0
 		writeFile(t, filepath.Join(dir, runLogName), g.text())
 		writeFile(t, filepath.Join(dir, runPolicyName), goldenPolicy)
-		return dir, RunSummary{Run: "r", Execution: "live", Log: RunLogFacts{&records, int64(len(g.text())), digestText(g.text())},
+		return dir, RunSummary{Run: "r", Execution: "replay", Recordings: digestText("recording"), Log: RunLogFacts{&records, int64(len(g.text())), digestText(g.text())},
 			Complete: true, Gaps: &gaps, Crossings: map[Outcome]int{Delivered: 2, Refused: 1}, PolicyDigest: digestText(goldenPolicy)}
 	}
 	for _, c := range []struct {
@@ -301,11 +303,15 @@ func TestE80TheSummaryOfARunIsChecked(t *testing.T) {
 		want   Verdict
 	}{
 		{"true", func(*RunSummary) {}, Sound},
-		{"another count of records", func(s *RunSummary) { *s.Log.Records = 9 }, Unsound},
+		{"another count of records", func(s *RunSummary) { *s.Log.Records = 8 }, Unsound},
 		{"another size", func(s *RunSummary) { s.Log.Bytes++ }, Unsound},
 		{"another digest", func(s *RunSummary) { s.Log.SHA256 = digestText("") }, Unsound},
 		{"other crossings", func(s *RunSummary) { s.Crossings[Delivered] = 3 }, Unsound},
 		{"other gaps", func(s *RunSummary) { *s.Gaps = 1 }, Unsound},
+		{"another execution", func(s *RunSummary) { s.Execution = "live" }, Unsound},
+		{"another recording", func(s *RunSummary) { s.Recordings = digestText("other") }, Unsound},
+		{"another execution", func(s *RunSummary) { s.Execution = "live" }, Unsound},
+		{"another recording", func(s *RunSummary) { s.Recordings = digestText("other") }, Unsound},
 		{"another policy", func(s *RunSummary) { s.PolicyDigest = digestText("") }, Unsound},
 		{"not complete", func(s *RunSummary) { s.Complete = false }, CouldNotTell},
 		{"counts that could not be had", func(s *RunSummary) { s.Log.Records, s.Gaps, s.Crossings = nil, nil, nil }, Sound},

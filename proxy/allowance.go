@@ -39,9 +39,10 @@ func (x *crossing) affordTunnel(ctx context.Context) rulings.Ruling {
 	return x.ruling
 }
 
-// priced returns what policy says of a service that costs something.
+// priced returns what policy says of a service that costs something. A replay costs
+// nothing, and touches no ledger (O60).
 func (x *crossing) priced() (service rulings.ServiceTerms, priced bool) {
-	if x.rec.Class != rulings.Service {
+	if x.rec.Class != rulings.Service || x.edge.opt.Upstream.replay != nil {
 		return rulings.ServiceTerms{}, false
 	}
 	service, priced = x.policy.ServiceFor(x.origin.Host)

@@ -83,6 +83,9 @@ func RecordProbe(ctx context.Context, p terms.Probe) {
 		rec.Bytes = evidence.Counted(p.Bytes)
 	}
 	probed(&rec, &p)
+	if x.edge.opt.Upstream.replay != nil { // nothing was requested
+		rec.RequestedAt, rec.Timings = time.Time{}, evidence.Timings{}
+	}
 	// Queued and not waited for: nothing is released on account of it, and the
 	// crossing's own record, which is, comes behind it in the queue (E11).
 	if _, err := x.log.Append(queued, rec); err != nil && !errors.Is(err, context.Canceled) {

@@ -20,6 +20,7 @@ import (
 var (
 	errPrivate = errors.New("the address is not public")
 	errOffline = errors.New("the edge is offline and the address is public")
+	errShut    = errors.New("the run is a replay and dials nothing")
 	errLoop    = errors.New("the address is one of the edge's own listeners")
 )
 
@@ -45,7 +46,8 @@ func (e *legError) Unwrap() error { return e.err }
 // fooled by a second answer.
 type guardedDialer struct {
 	policy  func() *rulings.Policy
-	offline bool   // no public address is dialled
+	offline bool   // no public address is dialled, and no host that policy does not name
+	shut    bool   // nothing is dialled: the run is a replay
 	exempt  string // host:port the guard does not judge: upstream.proxy
 
 	mu  sync.RWMutex // guards own
@@ -96,6 +98,9 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 	if err != nil {
 		return nil, &legError{legConnect, err}
 	}
+	if err := d.mayResolve(addr); err != nil {
+		return nil, &legError{legConnect, err}
+	}
 	var watch dialWatch
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{DNSStart: watch.dnsStart, DNSDone: watch.dnsDone})
 	start := time.Now()
@@ -110,6 +115,25 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 	}
 	total, dns := time.Since(start), time.Duration(watch.took.Load())
 	return &dialledConn{Conn: conn, facts: dialFacts{address: conn.RemoteAddr().String(), dns: dns, connect: total - dns}}, nil
+}
+
+// mayResolve refuses what is refused before a name is resolved, however the request
+// came to be made (O60).
+func (d *guardedDialer) mayResolve(addr string) error {
+	if d.shut {
+		return errShut
+	}
+	if !d.offline {
+		return nil
+	}
+	policy := d.policy()
+	if policy == nil {
+		policy = rulings.DefaultPolicy()
+	}
+	if o, err := hostkey.ParseOrigin("http", addr); err != nil || !policy.Inside(o) {
+		return errOffline
+	}
+	return nil
 }
 
 // judge rules on one resolved address for host; named is the dial's own target.

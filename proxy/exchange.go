@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -115,6 +116,9 @@ func (x *crossing) breakConnection() {
 
 // send hands the request to the transport, once.
 func (x *crossing) send(r *http.Request) (*http.Response, error) {
+	if x.edge.opt.Upstream.replay != nil {
+		return x.replayed(r)
+	}
 	ctx := r.Context()
 	if bodyOf(r) == bodyNone {
 		// Over HTTP/2 the transport sends such a request again when the site
@@ -139,15 +143,13 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 			// handshake, and its alert may be lost behind other faults.
 			err = fmt.Errorf("%w: %w", errDemanded, err)
 		}
+		x.recordNone(r, err)
 		return nil, err
 	}
 	x.source = resp.Body
 	x.rec.HTTPStatus, x.rec.HTTPVersion = resp.StatusCode, versionOf(resp)
-	if fault := faultOfHead(r, resp); fault != nil {
-		resp.Body.Close()
-		return nil, fault
-	}
-	return resp, nil
+	x.record(r, resp)
+	return resp, usable(r, resp)
 }
 
 // roundTrip sends out on the connections it may use. A host that turns HTTP/1.1
@@ -206,6 +208,9 @@ func (x *crossing) limitResend(out *http.Request) {
 	case bodyStreams:
 		keepTrailers(out.Trailer)
 		x.watch.body.ReadCloser, x.watch.body.trailer = out.Body, out.Trailer
+		if x.edge.opt.Upstream.recorder != nil {
+			x.watch.body.sum = sha256.New()
+		}
 		out.Body = &x.watch.body
 	case bodyEmpty:
 		noResend(out)
@@ -304,6 +309,15 @@ type headFault struct{ failure }
 
 func (f *headFault) Error() string { return f.detail }
 
+// usable returns why the answer cannot be passed on, and then has closed it.
+func usable(r *http.Request, resp *http.Response) error {
+	fault := faultOfHead(r, resp)
+	if fault != nil {
+		resp.Body.Close()
+	}
+	return fault
+}
+
 func faultOfHead(r *http.Request, resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols && !(isWebsocket(r.Header) && isWebsocket(resp.Header)):
@@ -333,6 +347,9 @@ func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
 	case rulings.Offline:
 		x.rec.RequestedAt = time.Time{}
 		return x.refuse(r, rulings.RefuseOffline(x.origin.Host))
+	case rulings.NotRecorded:
+		x.unrecorded(f.reason)
+		return x.refuse(r, refuseUnrecorded(err))
 	case rulings.Loop:
 		x.rec.RequestedAt = time.Time{}
 		return x.refuse(r, loopRuling())

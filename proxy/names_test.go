@@ -33,6 +33,7 @@ var zone = map[string]string{
 	"blocked.test.":        "127.0.0.1",
 	"tunnel.test.":         "127.0.0.1",
 	"xn--mnchen-3ya.test.": "127.0.0.1",
+	"corpus.internal.":     "127.0.0.1",
 	"six.test.":            "::1",
 	"private.test.":        "10.1.2.3",
 	"metadata.test.":       "169.254.169.254",

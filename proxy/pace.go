@@ -87,8 +87,10 @@ func (x *crossing) paced(err error) *rulings.Ruling {
 }
 
 // barredTerms records what kept the edge from asking for a term where it was the
-// pace of a host: that alone is why the crossing is refused (P24).
+// pace of a host: that alone is why the crossing is refused (P24). In a replay it
+// may be that there is no recording of the term.
 func (x *crossing) barredTerms(reason rulings.Reason) {
+	x.unrecorded(reason)
 	if !reason.Paces() {
 		return
 	}

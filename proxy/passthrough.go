@@ -32,6 +32,10 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
+	if e.opt.Upstream.replay != nil {
+		x.tunnelUnrecorded(conn, r)
+		return
+	}
 	x.rec.RequestedAt = time.Now()
 	up, err := e.opt.Upstream.dialTunnel(ctx, x.origin.Authority())
 	if err != nil {

@@ -78,12 +78,8 @@ var elsewhere = []string{"load", "digest", "overlay", "money", "exec"}
 // The vectors of policy in the three modes, through a whole edge and over real
 // sockets. What the modes record is the same but for the refusal (O11).
 func TestO1_O11_O50_PolicyVectors(t *testing.T) {
-	data, err := os.ReadFile("testdata/vectors/policy.json")
-	must(t, err)
-	var file struct{ Vectors []policyVector }
-	must(t, json.Unmarshal(data, &file))
 	ran := 0
-	for _, v := range file.Vectors {
+	for _, v := range policyVectors(t) {
 		group, _, _ := strings.Cut(v.ID, "-")
 		if slices.Contains(elsewhere, group) {
 			continue
@@ -99,6 +95,15 @@ func TestO1_O11_O50_PolicyVectors(t *testing.T) {
 	if ran == 0 {
 		t.Error("no vector was run")
 	}
+}
+
+func policyVectors(t *testing.T) []policyVector {
+	t.Helper()
+	data, err := os.ReadFile("testdata/vectors/policy.json")
+	must(t, err)
+	var file struct{ Vectors []policyVector }
+	must(t, json.Unmarshal(data, &file))
+	return file.Vectors
 }
 
 func (v *policyVector) run(t *testing.T, mode string, want policyOutcome) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/recording"
 	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/terms"
 )
@@ -44,6 +45,9 @@ type UpstreamOptions struct {
 	Offline     bool          // only what policy.allow_private names is asked (specs: policy O60)
 	Proxy       *url.URL      // a further proxy all requests go through; nil for none
 	HeadTimeout time.Duration // from the request's end to the answer's head; 0 means 30 s
+
+	Record *recording.Writer    // gets what is exchanged; the caller closes it after the Upstream; nil records nothing
+	Replay *recording.Recording // answers every request, and nothing is dialled; nil: the network does
 }
 
 // Upstream sends requests to sources: own transport, verified TLS, no
@@ -62,6 +66,9 @@ type Upstream struct {
 	multi  *http.Transport // the same, HTTP/2 where the host offers it
 	single *http.Transport // one request a connection: for what net/http might send twice
 	only2  onlyHTTP2
+
+	recorder *recorder // nil: nothing is recorded
+	replay   *replayer // nil: it is no replay
 }
 
 // NewUpstream makes the transport. It fails when CAFile cannot be read or holds
@@ -71,7 +78,13 @@ func NewUpstream(o UpstreamOptions) (*Upstream, error) {
 		o.HeadTimeout = defaultHeadTimeout
 	}
 	u := &Upstream{opt: o}
-	u.dialer.policy, u.dialer.offline = o.Policy, o.Offline
+	u.dialer.policy, u.dialer.offline, u.dialer.shut = o.Policy, o.Offline, o.Replay != nil
+	if o.Record != nil {
+		u.recorder = &recorder{w: o.Record}
+	}
+	if o.Replay != nil {
+		u.replay = &replayer{rec: o.Replay}
+	}
 	if o.Proxy != nil {
 		u.dialer.exempt = proxyAddress(o.Proxy)
 	}
@@ -192,15 +205,28 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 	}
 	req.Header = header
 	noResend(req)
-	t, authority := u.shared, req.URL.Host
 	if o, err := hostkey.ParseOrigin(req.URL.Scheme, req.URL.Host); err == nil {
 		if err := u.hop(ctx, o); err != nil {
 			return nil, err
 		}
+	}
+	switch {
+	case u.replay != nil:
+		return u.replay.probe(req)
+	case u.recorder != nil:
+		return u.recorder.probe(req, u.fetch)
+	}
+	return u.fetch(req)
+}
+
+// fetch sends the edge's own request.
+func (u *Upstream) fetch(req *http.Request) (*http.Response, error) {
+	t, authority := u.shared, req.URL.Host
+	if o, err := hostkey.ParseOrigin(req.URL.Scheme, req.URL.Host); err == nil {
 		authority = o.Authority()
 	}
 	// The page comes over the same connection then, if it comes next.
-	if x := crossingOf(ctx); u.only2.has(authority) || x != nil && x.rec.Client.Protocol == "h2" {
+	if x := crossingOf(req.Context()); u.only2.has(authority) || x != nil && x.rec.Client.Protocol == "h2" {
 		t = u.multi
 	}
 	resp, err := t.RoundTrip(req)
@@ -248,8 +274,12 @@ func outOfResources(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 }
 
-// Close ends idle connections. Requests under way go on.
+// Close ends idle connections, and returns when every exchange that has ended is in
+// the recording. Requests under way go on.
 func (u *Upstream) Close() {
+	if u.recorder != nil {
+		u.recorder.pending.Wait()
+	}
 	u.shared.CloseIdleConnections()
 	u.multi.CloseIdleConnections()
 	u.single.CloseIdleConnections()

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"hash"
 	"io"
 	"maps"
 	"net/http"
@@ -106,7 +107,7 @@ func (w *upstreamWatch) timings(rec *evidence.Crossing) {
 	if rec.HTTPStatus != 0 && !w.got.IsZero() {
 		t.FirstByte = w.head.Sub(w.got)
 	}
-	if !w.done.IsZero() {
+	if !w.done.IsZero() && !w.head.IsZero() { // a replay has nothing from a network
 		t.Body = w.done.Sub(w.head) - w.aside
 	}
 }
@@ -115,13 +116,17 @@ func (w *upstreamWatch) timings(rec *evidence.Crossing) {
 type countedBody struct {
 	io.ReadCloser
 	trailer http.Header // the request's, which net/http fills in when the body ends
+	sum     hash.Hash   // of what was taken; nil: nobody wants it
 	n       atomic.Int64
 	ended   atomic.Bool // it was read to its end
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.n.Add(int64(n))
+	if b.sum != nil {
+		b.sum.Write(p[:n])
+	}
+	b.n.Add(int64(n)) // behind the sum: who sees all of it counted sees it summed
 	if err == io.EOF {
 		keepTrailers(b.trailer)
 		b.ended.Store(true)

@@ -64,6 +64,10 @@ func (e *Entry) part() string {
 	return filepath.Join(e.w.dir, bodiesDir, fmt.Sprintf(".%06d.part", e.place))
 }
 
+// Request says what the request's body was: the digest of it, empty if there was
+// none. It may not be known before the answer has begun.
+func (e *Entry) Request(bodySHA256 string) { e.x.RequestSHA256 = bodySHA256 }
+
 // Write takes the next octets of the body, as they were served. It always takes all
 // and returns no error.
 func (e *Entry) Write(p []byte) (int, error) {
@@ -113,6 +117,15 @@ func (e *Entry) Abandon(why string) {
 	defer e.w.mu.Unlock()
 	delete(e.w.open, e)
 	e.w.left = append(e.w.left, LeftOut{Method: e.x.Method, URL: e.x.URL, Why: why})
+}
+
+// LeaveOut says that there is no recording of a request that was made, and why: it
+// had no answer, or one that no recording can hold. The recording stays whole: a
+// replay is told that it has none.
+func (w *Writer) LeaveOut(method, url, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = append(w.left, LeftOut{Method: method, URL: url, Why: why})
 }
 
 // Done ends the exchange. Head and body are on disk when it returns, so an agent

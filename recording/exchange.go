@@ -45,10 +45,7 @@ type Exchange struct {
 
 // Host returns the host of the exchange's URL, as it is written there.
 func (x Exchange) Host() string {
-	u, err := url.Parse(x.URL)
-	if err != nil {
-		return ""
-	}
+	u, _ := splitURL(x.URL)
 	return u.Hostname()
 }
 
@@ -65,15 +62,35 @@ func isToken(s string) bool { return s != "" && strings.Trim(s, tokenChars) == "
 
 const tokenChars = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// validURL reports whether s is what a request can have been sent to.
-func validURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && utf8.ValidString(s) && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.Hostname() != "" && u.User == nil && u.Fragment == ""
+// ValidURL reports whether a recording can hold a request to s: an absolute http or
+// https URL in UTF-8, without user and fragment. Its path and query are whatever was
+// sent, escaped rightly or not.
+func ValidURL(s string) bool {
+	u, rest := splitURL(s)
+	return utf8.ValidString(s) && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		!strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7F || r == '#' })
+}
+
+// splitURL parts an absolute URL behind its authority. What has none is a zero URL.
+func splitURL(s string) (u url.URL, rest string) {
+	_, behind, ok := strings.Cut(s, "://")
+	if !ok {
+		return url.URL{}, s
+	}
+	end := len(s)
+	if i := strings.IndexAny(behind, "/?#"); i >= 0 {
+		end -= len(behind) - i
+	}
+	parsed, err := url.Parse(s[:end])
+	if err != nil {
+		return url.URL{}, s
+	}
+	return *parsed, s[end:]
 }
 
 // valid reports whether x, but for its files, can be recorded.
 func (x Exchange) valid() bool {
-	return isToken(x.Method) && validURL(x.URL) && validKind(x.Kind) && (x.RequestSHA256 == "" || digestForm.MatchString(x.RequestSHA256))
+	return isToken(x.Method) && ValidURL(x.URL) && validKind(x.Kind) && (x.RequestSHA256 == "" || digestForm.MatchString(x.RequestSHA256))
 }
 
 func validKind(k Kind) bool { return k == Page || k == Robots || k == Licence || k == Other }

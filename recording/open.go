@@ -34,8 +34,8 @@ func Open(dir string, requires []string) (*Recording, error) {
 	}
 	for i, x := range r.all {
 		r.queues[x.key()] = append(r.queues[x.key()], i)
+		r.uses = append(r.uses, Use{Exchange: x})
 	}
-	r.taken = make([]bool, len(r.all))
 	return r, nil
 }
 

@@ -168,7 +168,7 @@ func (c *checker) exchange(nth int, n *node) Exchange {
 	}
 	c.form(m, "kind", validKind(x.Kind), "page, robots, licence or other")
 	c.form(m, "method", isToken(x.Method), "a method")
-	c.form(m, "url", validURL(x.URL), "an absolute http or https URL without user and fragment")
+	c.form(m, "url", ValidURL(x.URL), "an absolute http or https URL without user and fragment")
 	for _, sum := range [][2]string{{"request_sha256", x.RequestSHA256}, {"head_sha256", x.HeadSHA256}, {"body_sha256", x.BodySHA256}} {
 		c.form(m, sum[0], digestForm.MatchString(sum[1]), "sha256: and 64 lower-case hex digits")
 	}

@@ -20,7 +20,14 @@ type Recording struct {
 
 	mu     sync.Mutex
 	queues map[key][]int // places in all that are left, in recorded order
-	taken  []bool
+	uses   []Use         // of all
+}
+
+// A Use is what was done with an exchange.
+type Use struct {
+	Exchange
+	Taken  bool
+	Served string // digest of the body that was handed out, to its end; empty: it was not
 }
 
 // ErrNotRecorded says that no exchange is left for a request (O67).
@@ -59,7 +66,11 @@ func (r *Recording) Take(method, url, bodySHA256 string) (*Served, error) {
 		f.Close()
 		return nil, errors.Join(fmt.Errorf("%w: %s", ErrChanged, x.Body), err)
 	}
-	return &Served{Exchange: x, Head: h, Body: &body{file: f, x: x, sum: sha256.New()}}, nil
+	b := &body{r: r, file: f, x: x, sum: sha256.New()}
+	if x.BodyBytes == 0 { // nobody need read it to have it
+		r.served(x, b.digest())
+	}
+	return &Served{Exchange: x, Head: h, Body: b}, nil
 }
 
 // next takes the first exchange left for k.
@@ -71,8 +82,15 @@ func (r *Recording) next(k key) (Exchange, bool) {
 		return Exchange{}, false
 	}
 	r.queues[k] = q[1:]
-	r.taken[q[0]] = true
+	r.uses[q[0]].Taken = true
 	return r.all[q[0]], true
+}
+
+// served notes that the body of x was handed out.
+func (r *Recording) served(x Exchange, sum string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.uses[x.N-1].Served = sum
 }
 
 // head reads the head of x, which has to be what the manifest says.
@@ -94,6 +112,7 @@ func (r *Recording) head(x Exchange) (Head, error) {
 
 // A body reads a body's file and holds it against the manifest.
 type body struct {
+	r    *Recording
 	file *os.File
 	x    Exchange
 	sum  hash.Hash
@@ -107,11 +126,16 @@ func (b *body) Read(p []byte) (int, error) {
 	b.sum.Write(p[:n])
 	b.n += int64(n)
 	whole := b.n == b.x.BodyBytes
-	if b.n > b.x.BodyBytes || err == io.EOF && !whole || whole && n > 0 && "sha256:"+hex.EncodeToString(b.sum.Sum(nil)) != b.x.BodySHA256 {
+	if b.n > b.x.BodyBytes || err == io.EOF && !whole || whole && n > 0 && b.digest() != b.x.BodySHA256 {
 		return 0, fmt.Errorf("%w: %s", ErrChanged, b.x.Body)
+	}
+	if whole && n > 0 {
+		b.r.served(b.x, b.digest())
 	}
 	return n, err
 }
+
+func (b *body) digest() string { return "sha256:" + hex.EncodeToString(b.sum.Sum(nil)) }
 
 func (b *body) Close() error { return b.file.Close() }
 
@@ -121,16 +145,11 @@ func (r *Recording) Digest() string { return r.digest }
 // Exchanges returns all exchanges, in recorded order.
 func (r *Recording) Exchanges() []Exchange { return slices.Clone(r.all) }
 
-// Unused returns the exchanges that were not served yet, in recorded order.
-func (r *Recording) Unused() (unused []Exchange) {
+// Uses returns what was done with each exchange so far, in recorded order (O66).
+func (r *Recording) Uses() []Use {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, x := range r.all {
-		if !r.taken[i] {
-			unused = append(unused, x)
-		}
-	}
-	return unused
+	return slices.Clone(r.uses)
 }
 
 // Close gives up the directory. Bodies that are being read are not affected; Take

@@ -130,6 +130,19 @@ func (w *Writer) Close() (Summary, error) {
 	return s, nil
 }
 
+// Discard removes what there is of the recording, which was of nothing, so that the
+// directory can be used again.
+func (w *Writer) Discard() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	var errs []error
+	for _, name := range []string{manifestName, bodiesDir, headsDir} {
+		errs = append(errs, os.RemoveAll(filepath.Join(w.dir, name)))
+	}
+	return errors.Join(errs...)
+}
+
 // publish writes the manifest and returns its digest.
 func (w *Writer) publish(all []Exchange) string {
 	text := encodeManifest(w.created, w.o.Ruleset, all)

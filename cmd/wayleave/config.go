@@ -47,6 +47,8 @@ type config struct {
 	secretNames  []string
 	secretPaths  []string
 
+	replayRequires []string // hosts
+
 	policyFile rulings.PolicyFile
 	policyAt   map[string]position // where each key of the policy was written, each item and each member of one
 
@@ -114,6 +116,8 @@ var edgeKeys = []configKey{
 		func(c *config, v []string) error { return setSecretNames(&c.secretNames, v) }},
 	{"evidence.secret_paths", aList, "", "host/path patterns whose segments marked * are replaced in recorded URLs",
 		func(c *config, v []string) error { return setSecretPaths(&c.secretPaths, v) }},
+	{"replay.requires", aList, "", "hosts without whose recording no replay starts",
+		func(c *config, v []string) error { return setHosts(&c.replayRequires, v) }},
 }
 
 // findKey returns the key with the given name, nil when there is none.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/backoff/valkey"
+	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/proxy"
 )
 
@@ -231,6 +232,19 @@ func setSecretNames(dst *[]string, values []string) error {
 	err := eachItem(values, func(v string) error {
 		if v == "" || strings.ContainsFunc(v, func(r rune) bool { return !isLetterOrDigit(r) }) {
 			return fmt.Errorf("%q is no name; use one word of letters and digits, such as voucher", v)
+		}
+		return nil
+	})
+	if err == nil {
+		*dst = values
+	}
+	return err
+}
+
+func setHosts(dst *[]string, values []string) error {
+	err := eachItem(values, func(v string) error {
+		if _, err := hostkey.Key(v); err != nil {
+			return fmt.Errorf("%q is no host; use a name or an address, such as docs.example.com", v)
 		}
 		return nil
 	})

@@ -108,19 +108,27 @@ func askEdge(ctx context.Context, found ready, method, path string, question []b
 	return direct.Do(req)
 }
 
-// owesAt asks a running edge whether it owes evidence. It cannot be asked of one
-// session, so a run is told of what another one's log lacks as well.
-func owesAt(ctx context.Context, found ready) error {
+// statusAt asks a running edge how it does.
+func statusAt(ctx context.Context, found ready) (status admin.Status, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
 	resp, err := askEdge(ctx, found, http.MethodGet, "/v1/status", nil)
 	if err != nil {
-		return fmt.Errorf("asking the edge whether evidence is owed: %w", err)
+		return status, err
 	}
 	defer resp.Body.Close()
-	var status admin.Status
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&status); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking the edge whether evidence is owed: %s", resp.Status)
+		return status, errors.New(resp.Status)
+	}
+	return status, nil
+}
+
+// owesAt asks a running edge whether it owes evidence. It cannot be asked of one
+// session, so a run is told of what another one's log lacks as well.
+func owesAt(ctx context.Context, found ready) error {
+	status, err := statusAt(ctx, found)
+	if err != nil {
+		return fmt.Errorf("asking the edge whether evidence is owed: %w", err)
 	}
 	if !status.Evidence.Complete {
 		return fmt.Errorf("%w: %d logs of the running edge lack records", evidence.ErrOwed, status.Evidence.Owed)

@@ -33,6 +33,8 @@ type edge struct {
 	id      string
 	batch   string        // name of the batch run that the edge is for; empty: none
 	run     *evidence.Run // that run, once its log is there
+	mode    executionMode
+	made    recorded // what came of mode.record, once it is closed
 	cfg     *config
 	source  source // read again by a reload
 	log     *slog.Logger
@@ -85,6 +87,7 @@ type edgeOptions struct {
 	exposed     bool   // an open listener beyond loopback is what the operator wants (N20)
 	unlisted    bool   // other commands are not to find this edge: it ends with its command
 	batch       string // name of the batch run the edge is for; empty: none
+	mode        executionMode
 }
 
 // errExposed refuses what would let strangers use the proxy.
@@ -96,7 +99,7 @@ var errExposed = errors.New("the listener is reachable from other machines and a
 // the edge.
 func startEdge(ctx context.Context, cfg *config, o edgeOptions) (_ *edge, err error) {
 	now := time.Now()
-	e := &edge{id: evidence.NewEdgeID(now), cfg: cfg, source: o.source, log: o.log, started: now, batch: o.batch, failed: make(chan error, 2)}
+	e := &edge{id: evidence.NewEdgeID(now), cfg: cfg, source: o.source, log: o.log, started: now, batch: o.batch, mode: o.mode, failed: make(chan error, 2)}
 	e.metrics = newMetrics(e.execution())
 	defer func() {
 		if err != nil {
@@ -108,6 +111,7 @@ func startEdge(ctx context.Context, cfg *config, o edgeOptions) (_ *edge, err er
 	}()
 	e.reloads = newReloads(e.metrics)
 	steps := []func() error{
+		e.checkMode,
 		func() error { return durable.MkdirAll(cfg.data, 0o700) },
 		func() error { return e.openCA(o.systemRoots) },
 		e.openEvidence,
@@ -145,7 +149,7 @@ func (e *edge) openEvidence() (err error) {
 		}
 	}
 	e.store, err = evidence.Open(e.cfg.data, evidence.Options{
-		EdgeID: e.id, Version: version(), Run: e.run, AppendWait: e.cfg.appendWait, SessionIdle: e.cfg.sessionIdle,
+		EdgeID: e.id, Version: version(), Execution: e.execution(), Run: e.run, AppendWait: e.cfg.appendWait, SessionIdle: e.cfg.sessionIdle,
 		SegmentBytes: e.cfg.segmentBytes, SecretNames: e.cfg.secretNames, SecretPaths: e.cfg.secretPaths, Logger: e.log, Metrics: e.metrics,
 	})
 	if err != nil {
@@ -157,7 +161,7 @@ func (e *edge) openEvidence() (err error) {
 	}
 	e.onClose(func(context.Context) error { return e.index.Close() })
 	if e.run != nil { // when nothing that could write a record is open any more
-		e.onClose(func(ctx context.Context) error { e.run.Complete(ctx, e.store); return nil })
+		e.onClose(func(ctx context.Context) error { e.run.Complete(ctx, e.store, e.made.Digest); return nil })
 	}
 	return nil
 }
@@ -165,11 +169,12 @@ func (e *edge) openEvidence() (err error) {
 func (e *edge) openTerms() (err error) {
 	e.upstream, err = proxy.NewUpstream(proxy.UpstreamOptions{
 		Policy: e.policy.Load, CAFile: e.cfg.caFile, Proxy: e.cfg.upstreamProxy.url, HeadTimeout: e.cfg.headTimeout,
+		Offline: e.mode.offline, Record: e.mode.record, Replay: e.mode.replay,
 	})
 	if err != nil {
 		return err
 	}
-	e.onClose(func(context.Context) error { e.upstream.Close(); return nil })
+	e.onClose(func(context.Context) error { e.upstream.Close(); e.endRecording(); return nil })
 	pacing, closePacing, err := newPacing(e.cfg, e.metrics)
 	if err != nil {
 		return err
@@ -177,7 +182,7 @@ func (e *edge) openTerms() (err error) {
 	e.pacing = pacing
 	e.onClose(func(context.Context) error { return closePacing() })
 	e.book, err = terms.Open(termsDir(e.cfg.data), terms.Options{
-		Client: e.upstream, Pacer: e.pacing.Metered(e.metrics), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
+		Client: e.upstream, Pacer: e.pacer(), Held: e.heldTerms(), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
 		UserAgent: func() string { return proxy.UserAgent(e.policy.Load(), version()) },
 	})
 	if err != nil {
@@ -272,7 +277,7 @@ func (e *edge) serveDesk() error {
 
 func (e *edge) serveProxy() (err error) {
 	e.carrier, err = proxy.New(proxy.Options{
-		ID: e.id, Version: version(), Evidence: e.store, Upstream: e.upstream, Terms: e.book, Pacing: e.pacing, Ledger: e.ledger, Certs: e.authority,
+		ID: e.id, Version: version(), Evidence: e.store, Upstream: e.upstream, Terms: e.book, Pacing: e.paced(), Ledger: e.money(), Certs: e.authority,
 		Policy: e.policy.Load, Credentials: e.credentials, ConnectPorts: e.cfg.connectPorts,
 		CAURL: "http://" + reachable(e.at.Admin) + "/ca.pem", Logger: e.log, Metrics: e.metrics,
 	})

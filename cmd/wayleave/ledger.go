@@ -24,6 +24,9 @@ const (
 // openLedger opens the ledgers of money and looks after them until the edge closes
 // (O31, O34).
 func (e *edge) openLedger() (err error) {
+	if e.mode.replay != nil {
+		return nil // nothing is spent, and none is touched (O60)
+	}
 	e.ledger, err = allowances.Open(allowancesDir(e.cfg.data), allowances.Options{
 		Edge: e.id, Alive: e.store.MayLive, Charges: e.charges, Gap: e.allowanceGap, Logger: e.log,
 	})
@@ -90,7 +93,7 @@ type spending struct {
 // spent reads what is spent of each allowance of the policy in force.
 func (e *edge) spent(ctx context.Context) (list []spending) {
 	p := e.policy.Load()
-	if p == nil {
+	if p == nil || e.ledger == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, spentWait)
@@ -124,7 +127,7 @@ func (e *edge) allowanceStatus() (list []admin.AllowanceStatus) {
 
 // ledgerStatus is the health of the ledgers (A5); nil where no allowance needs one.
 func (e *edge) ledgerStatus() []admin.StoreStatus {
-	if len(e.allowances()) == 0 {
+	if len(e.allowances()) == 0 || e.ledger == nil {
 		return nil
 	}
 	s := admin.StoreStatus{Name: "allowances", Healthy: e.ledger.Owed() == 0}

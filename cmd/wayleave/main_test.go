@@ -69,6 +69,7 @@ func scriptParams(dir string) testscript.Params {
 			"expand":    expandFiles,
 			"limit":     limitDescriptors,
 			"explains":  checkExplains,
+			"replayed":  checkReplayed,
 		},
 	}
 }

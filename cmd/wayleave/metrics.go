@@ -32,12 +32,6 @@ func newMetrics(execution string) *prometheus.Registry {
 	return r
 }
 
-// Modes of execution, named wherever they can be read (O60).
-const (
-	executionSession = "session"
-	executionLive    = "live" // a batch run
-)
-
 // faultClasses are the rows of the table of store faults (P38), as labels.
 var faultClasses = map[backoff.Fault]string{
 	backoff.FaultUnknown:         "unknown",

@@ -19,6 +19,9 @@ type runOptions struct {
 	configFlags
 	session     string
 	batch       string
+	offline     bool
+	record      string // directory of the recording that is made; empty: none
+	replay      string // directory of the recording that is replayed; empty: none
 	asJSON      bool
 	summaryFile string
 }
@@ -39,6 +42,14 @@ closed, read back and summed up when COMMAND has ended, and then published as
 runs/NAME in one step. A run that is interrupted leaves the older run of that
 name as it was.
 
+With --record DIR what the run exchanges with sites and services is kept there.
+With --replay DIR answers come from such a recording in place of the network, under
+the same rulings. A replay that meets a request which was not recorded refuses it,
+is not published, and exits 1.
+
+With --offline only hosts that policy.allow_private names are asked, by an edge of
+the command's own.
+
 When COMMAND exited 0 but an edge of its own still owes evidence, the exit code
 is 3.`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -53,6 +64,9 @@ is 3.`,
 	o.add(cmd)
 	cmd.Flags().StringVar(&o.session, "session", "", "the session's id; made up when left out")
 	cmd.Flags().StringVar(&o.batch, "batch", "", "make one bounded run of this name, with one log of its own, and publish it in runs/NAME")
+	cmd.Flags().StringVar(&o.record, "record", "", "with --batch: keep what is exchanged in this directory, which must be empty")
+	cmd.Flags().StringVar(&o.replay, "replay", "", "with --batch: answer from the recording in this directory; nothing is sent")
+	cmd.Flags().BoolVar(&o.offline, "offline", false, "ask only hosts that policy.allow_private names")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "sum up as JSON")
 	cmd.Flags().StringVar(&o.summaryFile, "summary-file", "", "also write the summary there, as JSON")
 	return cmd
@@ -67,6 +81,9 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.check(cmd.Flags().Changed); err != nil {
+		return usage(err)
+	}
 	cfg, err := c.config(cmd, o.configFlags)
 	if err != nil {
 		return err
@@ -74,7 +91,7 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 	if cmd.Flags().Changed("batch") {
 		return c.runBatch(cmd.Context(), cfg, o, args)
 	}
-	access, err := c.reachEdge(cmd.Context(), cfg, session)
+	access, err := c.reachEdge(cmd.Context(), cfg, session, o.offline)
 	if err != nil {
 		return err
 	}
@@ -87,7 +104,7 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.sumUp(cfg, session, o); err != nil {
+	if err := c.sumUp(cfg, session, access.execution, o); err != nil {
 		fmt.Fprintf(c.stderr, "wayleave: the summary could not be made: %v\n", err)
 		owed = errors.Join(owed, err)
 	}
@@ -102,23 +119,26 @@ func (c *cli) runAgent(cmd *cobra.Command, o runOptions, args []string) error {
 
 // An edgeAccess is an edge that a run goes through.
 type edgeAccess struct {
+	execution string // that edge's mode (O60)
+
 	env   clientEnv
 	waits waitsFunc
 	close func(relay) error // ends the edge when it is the run's own; what it still owes is the error
 }
 
-// reachEdge finds the running edge of the data directory or starts one.
-func (c *cli) reachEdge(ctx context.Context, cfg *config, session string) (edgeAccess, error) {
+// reachEdge finds the running edge of the data directory or starts one, as it does
+// for what is to be offline: another edge is in a mode of its own.
+func (c *cli) reachEdge(ctx context.Context, cfg *config, session string, offline bool) (edgeAccess, error) {
 	found, running, err := runningEdge(cfg.data)
 	if err != nil {
 		return edgeAccess{}, err
 	}
-	if running {
+	if running && !offline {
 		return c.useEdge(ctx, cfg, found, session)
 	}
 	own := *cfg
 	own.listen, own.adminListen = "127.0.0.1:0", "127.0.0.1:0"
-	e, err := startEdge(ctx, &own, edgeOptions{log: c.quietLogger(), systemRoots: c.getenv("SSL_CERT_FILE"), unlisted: true})
+	e, err := startEdge(ctx, &own, edgeOptions{log: c.quietLogger(), systemRoots: c.getenv("SSL_CERT_FILE"), unlisted: true, mode: executionMode{offline: offline}})
 	if err != nil {
 		return edgeAccess{}, fmt.Errorf("the edge does not start: %w", err)
 	}
@@ -136,12 +156,16 @@ func (c *cli) ownEdge(ctx context.Context, cfg *config, e *edge, session string)
 		kind = "run"
 	}
 	fmt.Fprintf(c.stderr, "wayleave: edge on %s, execution %s, %s %s\n", e.at.Proxy, e.execution(), kind, session)
-	return edgeAccess{clientEnv{proxyURL(e.at.Proxy, session, token), e.authority.BundleFile(), e.authority.P12File()}, e.waitingHosts,
+	return edgeAccess{e.execution(), clientEnv{proxyURL(e.at.Proxy, session, token), e.authority.BundleFile(), e.authority.P12File()}, e.waitingHosts,
 		func(signals relay) error { return e.stop(ctx, signals) }}, nil
 }
 
 // useEdge goes through an edge that somebody else runs.
 func (c *cli) useEdge(ctx context.Context, cfg *config, found ready, session string) (edgeAccess, error) {
+	status, err := statusAt(ctx, found)
+	if err != nil {
+		return edgeAccess{}, fmt.Errorf("asking the edge for its mode of execution: %w", err)
+	}
 	token, err := issueAt(ctx, found, session)
 	if err != nil {
 		return edgeAccess{}, err
@@ -151,9 +175,9 @@ func (c *cli) useEdge(ctx context.Context, cfg *config, found ready, session str
 		return edgeAccess{}, err
 	}
 	address := reachable(found.Proxy)
-	fmt.Fprintf(c.stderr, "wayleave: running edge on %s, with its own configuration, session %s\n", address, session)
+	fmt.Fprintf(c.stderr, "wayleave: running edge on %s, with its own configuration, execution %s, session %s\n", address, status.Execution, session)
 	env := clientEnv{proxyURL(address, session, token), ca.BundleFile(), ca.P12File()}
-	return edgeAccess{env, waitingAt(found), func(relay) error {
+	return edgeAccess{status.Execution, env, waitingAt(found), func(relay) error {
 		if err := stillRuns(cfg.data, found); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,20 +13,14 @@ import (
 	"github.com/wayleave/wayleave/internal/durable"
 )
 
-// execution is the mode of execution (O60).
-func (e *edge) execution() string {
-	if e.batch != "" {
-		return executionLive
-	}
-	return executionSession
-}
-
 // createRun makes the log of the edge's batch run (E70).
 func (e *edge) createRun() (err error) {
 	if e.cfg.policy == nil {
 		return usage(e.cfg.policyFaults)
 	}
-	e.run, err = evidence.CreateRun(e.cfg.data, e.batch, e.id, e.cfg.policy.Canonical())
+	e.run, err = evidence.CreateRun(e.cfg.data, evidence.RunOptions{
+		ID: e.batch, Edge: e.id, Execution: e.execution(), Policy: e.cfg.policy.Canonical(), Recording: e.mode.replayed(),
+	})
 	return err
 }
 
@@ -39,14 +34,15 @@ func (e *edge) beginRun(ctx context.Context) error {
 }
 
 // startBatchEdge starts an edge of the run's own, whatever else runs.
-func (c *cli) startBatchEdge(ctx context.Context, cfg *config, run string) (*edge, edgeAccess, error) {
+func (c *cli) startBatchEdge(ctx context.Context, cfg *config, run string, mode executionMode) (*edge, edgeAccess, error) {
 	own := *cfg
 	own.listen, own.adminListen = "127.0.0.1:0", "127.0.0.1:0"
-	e, err := startEdge(ctx, &own, edgeOptions{log: c.quietLogger(), systemRoots: c.getenv("SSL_CERT_FILE"), unlisted: true, batch: run})
+	mode.restrict(&own)
+	e, err := startEdge(ctx, &own, edgeOptions{log: c.quietLogger(), systemRoots: c.getenv("SSL_CERT_FILE"), unlisted: true, batch: run, mode: mode})
 	if err != nil {
 		return nil, edgeAccess{}, fmt.Errorf("the edge of the run does not start: %w", err)
 	}
-	access, err := c.ownEdge(ctx, cfg, e, run)
+	access, err := c.ownEdge(ctx, &own, e, run)
 	if err != nil {
 		return nil, edgeAccess{}, errors.Join(err, e.run.Discard())
 	}
@@ -62,9 +58,14 @@ func (c *cli) runBatch(ctx context.Context, cfg *config, o runOptions, args []st
 	if _, err := sessionID(o.batch, ""); err != nil || o.batch == "" {
 		return usage(fmt.Errorf("%q is no name of a run: use 1 to 128 letters, digits, '.', '_' and '-', not beginning with '.' or 'edge-'", o.batch))
 	}
-	e, access, err := c.startBatchEdge(ctx, cfg, o.batch)
+	mode, err := o.mode(cfg)
 	if err != nil {
 		return err
+	}
+	defer mode.close()
+	e, access, err := c.startBatchEdge(ctx, cfg, o.batch, mode)
+	if err != nil {
+		return errors.Join(err, mode.discard())
 	}
 	signals := relaySignals(runSignals...)
 	defer signals.stop()
@@ -73,19 +74,23 @@ func (c *cli) runBatch(ctx context.Context, cfg *config, o runOptions, args []st
 	end()
 	owed := access.close(signals)
 	if err != nil {
-		return errors.Join(err, e.run.Discard()) // nothing ran, so there is no run
+		return errors.Join(err, e.run.Discard(), mode.discard()) // nothing ran, so there is no run
+	}
+	if missed := e.upstream.Missed(); len(missed) > 0 {
+		return &exitError{cmp.Or(code, exitNotSo), errors.Join(notReplayed(o.batch, missed), owed, e.run.Discard())}
 	}
 	// What kept the edge from stopping cleanly may have kept a record away.
-	summary, err := e.run.Publish(context.WithoutCancel(ctx), owed != nil)
+	summary, err := e.run.Publish(context.WithoutCancel(ctx), owed != nil, e.recordingFacts())
 	if err != nil {
 		return errors.Join(err, owed)
 	}
 	if err := c.sumUpRun(cfg, summary, o); err != nil {
 		owed = errors.Join(owed, err)
 	}
+	owed = errors.Join(owed, e.made.fault)
 	switch {
 	case code != 0:
-		return &exitError{code: code}
+		return &exitError{code, owed} // the code is the command's, whatever else there is to say
 	case owed != nil:
 		return &exitError{exitUnknown, owed}
 	case !summary.Complete:
@@ -121,6 +126,7 @@ func (c *cli) sumUpRun(cfg *config, s evidence.RunSummary, o runOptions) error {
 	} else {
 		parts = append(parts, fmt.Sprintf("%d gaps", *s.Gaps))
 	}
+	parts = append(parts, recordingWords(s)...)
 	_, err = fmt.Fprintf(c.stderr, "wayleave: %s (run %s, in %s)\n", strings.Join(parts, ", "), s.Run, filepath.Join(cfg.data, "runs", s.Run))
 	return err
 }

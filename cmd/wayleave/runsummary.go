@@ -43,7 +43,7 @@ func (s runSummary) String() string {
 
 // summarise counts what is in the session's log. A session without a log is one
 // that asked for nothing.
-func summarise(data, session string) (runSummary, error) {
+func summarise(data, session, execution string) (runSummary, error) {
 	index, err := evidence.OpenIndex(data)
 	if err != nil {
 		return runSummary{}, err
@@ -53,12 +53,12 @@ func summarise(data, session string) (runSummary, error) {
 	if err != nil && !errors.Is(err, evidence.ErrNotFound) {
 		return runSummary{}, err
 	}
-	return runSummary{session, executionSession, n.Delivered, n.Refused, n.Unavailable, n.Cut, n.Abandoned, n.Observed, n.Gaps, n.Damaged}, nil
+	return runSummary{session, execution, n.Delivered, n.Refused, n.Unavailable, n.Cut, n.Abandoned, n.Observed, n.Gaps, n.Damaged}, nil
 }
 
 // sumUp tells what the session's log holds.
-func (c *cli) sumUp(cfg *config, session string, o runOptions) error {
-	summary, err := summarise(cfg.data, session)
+func (c *cli) sumUp(cfg *config, session, execution string, o runOptions) error {
+	summary, err := summarise(cfg.data, session, execution)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type serveOptions struct {
 	logFormat     string
 	readyFile     string
 	exposed       bool
+	offline       bool
 }
 
 func (c *cli) serveCommand() *cobra.Command {
@@ -35,7 +36,10 @@ data directory.
 SIGTERM and SIGINT let exchanges end for shutdown_grace, then close the logs and
 exit 0, or 3 when evidence is still owed. A second one does not wait for
 exchanges. SIGHUP reads the configuration again and puts its policy in force if
-all of it loads.`,
+all of it loads.
+
+With --offline only hosts that policy.allow_private names are asked; the others are
+refused before their names are resolved.`,
 		Args: noArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error { return c.serve(cmd, o) }),
 	}
@@ -44,6 +48,7 @@ all of it loads.`,
 	cmd.Flags().StringVar(&o.admin, "admin", "", "address for operators (key admin.listen)")
 	cmd.Flags().StringVar(&o.logFormat, "log-format", "text", "form of the process log: text or json")
 	cmd.Flags().StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, once the edge is ready")
+	cmd.Flags().BoolVar(&o.offline, "offline", false, "ask only hosts that policy.allow_private names")
 	cmd.Flags().BoolVar(&o.exposed, "i-know-this-is-open", false, "let auth: open listen beyond loopback")
 	return cmd
 }
@@ -61,7 +66,7 @@ func (c *cli) serve(cmd *cobra.Command, o serveOptions) error {
 	signals := relaySignals(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signals.stop()
 
-	e, err := startEdge(cmd.Context(), cfg, edgeOptions{source: src, log: log, systemRoots: c.getenv("SSL_CERT_FILE"), exposed: o.exposed})
+	e, err := startEdge(cmd.Context(), cfg, edgeOptions{source: src, log: log, systemRoots: c.getenv("SSL_CERT_FILE"), exposed: o.exposed, mode: executionMode{offline: o.offline}})
 	if err != nil {
 		return startError(err)
 	}

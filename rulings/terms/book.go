@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,11 @@ type Options struct {
 	// "wayleave".
 	Tokens func() []string
 
+	// Held is the directory of what is held from one start to the next; empty means
+	// that of the book. A run that is recorded or replayed begins with an empty one,
+	// so that it asks for all that it needs.
+	Held string
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 
@@ -50,7 +56,8 @@ type Options struct {
 
 // A Book is what origins have said: of each kind of document a shelf. All its methods may be called concurrently.
 type Book struct {
-	dir       string
+	dir, held string // the latter has what is held from one start to the next
+
 	client    Client
 	userAgent func() string
 	pacer     Pacer
@@ -76,12 +83,13 @@ type Book struct {
 
 // Open returns the book kept in dir, which it makes when it is not there.
 func Open(dir string, o Options) (*Book, error) {
-	for _, sub := range []string{"objects", robotsKind.dir, licenceKind.dir, tdmKind.dir} {
-		if err := durable.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+	held := cmp.Or(o.Held, dir)
+	for _, sub := range []string{filepath.Join(dir, "objects"), filepath.Join(held, robotsKind.dir), filepath.Join(held, licenceKind.dir), filepath.Join(held, tdmKind.dir)} {
+		if err := durable.MkdirAll(sub, 0o700); err != nil {
 			return nil, fmt.Errorf("opening the book of terms: %w", err)
 		}
 	}
-	b := &Book{dir: dir, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, pacer: o.Pacer, tokens: o.Tokens}
+	b := &Book{dir: dir, held: held, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, pacer: o.Pacer, tokens: o.Tokens}
 	b.robots = b.newShelf(robotsKind, robotsEntries, robotsOctets)
 	b.licences = b.newShelf(licenceKind, licenceEntries, licenceOctets)
 	b.tdm = b.newShelf(tdmKind, tdmEntries, tdmOctets)

@@ -177,6 +177,7 @@ var causes = map[FailureKind]string{
 	FailureBackoff:          "the back-off of the host does not fit the budget",
 	FailureCrawlDelay:       "the next turn of the host does not fit the budget",
 	FailurePacingStore:      "the pacing state is not available",
+	FailureNotRecorded:      "the recording has no answer",
 	FailureInternal:         "a fault of the edge",
 }
 

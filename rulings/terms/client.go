@@ -18,6 +18,15 @@ type Client interface {
 	Get(ctx context.Context, url string, header http.Header) (*http.Response, error)
 }
 
+type kindKey struct{}
+
+// KindOf returns which kind of document the request that a [Client] is asked to make
+// is for: ctx is the request's. It is the same at each hop of a redirect.
+func KindOf(ctx context.Context) rulings.TermKind {
+	kind, _ := ctx.Value(kindKey{}).(rulings.TermKind)
+	return kind
+}
+
 // A FailureKind says what kept a probe from an answer that could be used.
 type FailureKind string
 
@@ -49,6 +58,7 @@ const (
 	FailureBackoff     FailureKind = "backoff"      // the host's back-off does not fit the budget
 	FailureCrawlDelay  FailureKind = "crawl_delay"  // the host's next turn does not fit the budget
 	FailurePacingStore FailureKind = "pacing_store" // the pacing state could not be read or written
+	FailureNotRecorded FailureKind = "not_recorded" // the run is a replay, and its recording has no answer
 	FailureInternal    FailureKind = "internal"     // a fault of the edge
 )
 
@@ -56,7 +66,7 @@ const (
 // laid on the host.
 func (k FailureKind) edge() bool {
 	switch k {
-	case FailureShutdown, FailureBackoff, FailureCrawlDelay, FailurePacingStore, FailureInternal:
+	case FailureShutdown, FailureBackoff, FailureCrawlDelay, FailurePacingStore, FailureNotRecorded, FailureInternal:
 		return true
 	}
 	return false

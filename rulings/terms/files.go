@@ -134,7 +134,7 @@ func (s *shelf) saveLocked(e *entry, k *known) error {
 func (s *shelf) lock() (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
-	lock := flock.New(filepath.Join(s.book.dir, s.dir, ".lock"))
+	lock := flock.New(filepath.Join(s.book.held, s.dir, ".lock"))
 	if _, err := lock.TryLockContext(ctx, lockPause); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("locking the terms cache: %w", err)

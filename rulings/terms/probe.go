@@ -50,7 +50,7 @@ type Probe struct {
 // Pass rules the target of each redirect before it is asked for; nil lets all
 // pass. The time that takes is part of the probe's.
 func (b *Book) fetch(ctx context.Context, kind rulings.TermKind, first string, how errand) *answer {
-	ctx, end := context.WithCancelCause(ctx)
+	ctx, end := context.WithCancelCause(context.WithValue(ctx, kindKey{}, kind))
 	defer end(nil)
 	stop := context.AfterFunc(b.closing, func() { end(errClosed) })
 	defer stop()

@@ -29,7 +29,7 @@ func (b *Book) newShelf(kd *kind, entries, octets int) *shelf {
 }
 
 // path is the file that keeps what p said.
-func (s *shelf) path(p place) string { return filepath.Join(s.book.dir, s.dir, s.file(p)) }
+func (s *shelf) path(p place) string { return filepath.Join(s.book.held, s.dir, s.file(p)) }
 
 // warm returns what a crossing gets of p that need not wait, or nil. It takes no
 // lock.
