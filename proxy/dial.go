@@ -44,7 +44,6 @@ func (e *legError) Unwrap() error { return e.err }
 // what the name resolved to (N18): a check before the resolution could be
 // fooled by a second answer.
 type guardedDialer struct {
-	policy  func() *rulings.Policy
 	offline bool   // no public address is dialled
 	exempt  string // host:port the guard does not judge: upstream.proxy
 
@@ -87,7 +86,8 @@ func (d *guardedDialer) reserve(addr netip.AddrPort) {
 	d.own = append(d.own, addr)
 }
 
-func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// dial connects to addr if policy's guard lets through what it resolves to.
+func (d *guardedDialer) dial(ctx context.Context, policy *rulings.Policy, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 	conn, err := (&net.Dialer{
 		Timeout: connectTimeout,
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			return d.judge(key, addr, address)
+			return d.judge(policy, key, addr, address)
 		},
 	}).DialContext(ctx, network, addr)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 }
 
 // judge rules on one resolved address for host; named is the dial's own target.
-func (d *guardedDialer) judge(host, named, resolved string) error {
+func (d *guardedDialer) judge(policy *rulings.Policy, host, named, resolved string) error {
 	addr, err := netip.ParseAddrPort(resolved)
 	if err != nil {
 		return err
@@ -123,10 +123,6 @@ func (d *guardedDialer) judge(host, named, resolved string) error {
 	}
 	if named == d.exempt {
 		return nil
-	}
-	policy := d.policy()
-	if policy == nil {
-		policy = rulings.DefaultPolicy()
 	}
 	switch {
 	case d.offline && rulings.Public(addr.Addr()):
