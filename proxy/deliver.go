@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -132,30 +131,6 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	x.end(evidence.Delivered)
 	resp.Body = &settledBody{x: x, ctx: r.Context(), data: data, buf: buf}
 	return resp
-}
-
-// sumOf is the sum of a whole body, which a screen may have taken already.
-func (x *crossing) sumOf(data []byte) rulings.Digest {
-	if x.summed {
-		return x.sum
-	}
-	return sha256.Sum256(data)
-}
-
-// coding is the content coding of what is delivered.
-func (x *crossing) coding() string {
-	if x.transformed != nil {
-		return ""
-	}
-	return x.rec.ContentCoding
-}
-
-// restoreServed records the body as served in place of the text that was
-// delivered for it (O50).
-func (x *crossing) restoreServed() {
-	if t := x.transformed; t != nil {
-		x.rec.RetrievedHash, x.rec.RetrievedBytes, x.rec.Down = t.Hash, t.Bytes, evidence.Counted(t.Bytes)
-	}
 }
 
 // readEnd reads what follows the last octet of a body of known length: nothing,

@@ -47,6 +47,30 @@ func (x *crossing) hashContent(ctx context.Context, data []byte) {
 	x.setContent(sum, n, err)
 }
 
+// sumOf is the sum of a whole body, which a screen may have taken already.
+func (x *crossing) sumOf(data []byte) rulings.Digest {
+	if x.summed {
+		return x.sum
+	}
+	return sha256.Sum256(data)
+}
+
+// coding is the content coding of what is delivered.
+func (x *crossing) coding() string {
+	if x.transformed != nil {
+		return ""
+	}
+	return x.rec.ContentCoding
+}
+
+// restoreServed records the body as served in place of the text that was
+// delivered for it (O50).
+func (x *crossing) restoreServed() {
+	if t := x.transformed; t != nil {
+		x.rec.RetrievedHash, x.rec.RetrievedBytes, x.rec.Down = t.Hash, t.Bytes, evidence.Counted(t.Bytes)
+	}
+}
+
 func (x *crossing) setContent(sum rulings.Digest, n int64, err error) {
 	if err != nil {
 		x.gap(evidence.CapabilityUnavailable, fmt.Sprintf("the content could not be decoded for its hash: %v", err))

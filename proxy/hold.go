@@ -64,10 +64,10 @@ func (h *held) read(body io.Reader, limit int64) {
 	n, err := body.Read(h.raw[len(h.raw):cap(h.raw)])
 	h.raw = h.raw[:len(h.raw)+n]
 	switch {
+	case int64(len(h.raw)) > limit:
+		h.fault = errTooLong // the end or the fault that came with it is met again
 	case err != nil:
 		h.fault = err
-	case int64(len(h.raw)) > limit:
-		h.fault = errTooLong
 	}
 }
 

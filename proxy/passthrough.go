@@ -23,7 +23,6 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	defer conn.Close()
 	x.rec.Grade, x.rec.Method = evidence.Observed, ""
 	x.rec.Class = rulings.Service
-	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
@@ -32,6 +31,7 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
+	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 	x.rec.RequestedAt = time.Now()
 	up, err := e.opt.Upstream.dialTunnel(ctx, x.policy, x.origin.Authority())
 	if err != nil {

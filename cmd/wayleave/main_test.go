@@ -63,7 +63,7 @@ func scriptParams(dir string) testscript.Params {
 			"told":     checkTold,
 			"logged":   checkLogged,
 			"paced":    checkPaced,
-			"turns":    checkTurns,
+			"handed":   checkHanded,
 			"asked":    checkAsked,
 			"expand":   expandFiles,
 			"limit":    limitDescriptors,

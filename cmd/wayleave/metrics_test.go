@@ -41,8 +41,8 @@ func TestA16StoreFaultsAreCountedByTheirClass(t *testing.T) {
 	store := newCountedStore(memory, reg)
 	ctx, host := t.Context(), "host.test"
 	calls := map[string]func() error{
-		"Look":     func() error { _, _, err := store.Look(ctx, host); return err },
-		"Turn":     func() error { _, err := store.Turn(ctx, host, time.Second, time.Second); return err },
+		"Look": func() error { _, _, err := store.Look(ctx, host); return err },
+		"Turn": func() error { _, err := store.Turn(ctx, host, time.Second, time.Second); return err },
 		"Handed": func() error {
 			_, err := store.Handed(ctx, host, backoff.Turn{At: time.Now()}, time.Second, 0)
 			return err

@@ -68,11 +68,12 @@ func apart(w io.Writer, what string, at []time.Duration, least time.Duration) er
 	return nil
 }
 
-// checkTurns looks at the turns that the logs have of an origin's crossings, as
-// gaps does at its requests: turns ORIGIN LEAST.
-func checkTurns(ts *testscript.TestScript, _ bool, args []string) {
+// checkHanded looks at the instants at which the edges handed over the crossings
+// of an origin that took a turn, which all their logs have, as gaps does at what
+// reached a site: handed ORIGIN LEAST. Nothing is allowed for (P13).
+func checkHanded(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
-		ts.Fatalf("usage: turns ORIGIN LEAST")
+		ts.Fatalf("usage: handed ORIGIN LEAST")
 	}
 	least, err := time.ParseDuration(args[1])
 	ts.Check(err)
@@ -83,12 +84,12 @@ func checkTurns(ts *testscript.TestScript, _ bool, args []string) {
 		for line := range strings.Lines(ts.ReadFile(name)) {
 			var record loggedPacing
 			ts.Check(json.Unmarshal([]byte(line), &record))
-			if d := record.Payload.Pacing.Delay; d != nil && record.Event == "crossing_mediated" && strings.HasPrefix(record.Payload.URL, args[0]+"/") {
-				at = append(at, d.NextAt.Sub(time.Unix(0, 0)))
+			if record.Payload.Pacing.Delay != nil && record.Event == "crossing_mediated" && strings.HasPrefix(record.Payload.URL, args[0]+"/") {
+				at = append(at, record.Payload.RequestedAt.Sub(time.Unix(0, 0)))
 			}
 		}
 	}
-	ts.Check(apart(ts.Stdout(), "turns", at, least))
+	ts.Check(apart(ts.Stdout(), "requests", at, least))
 }
 
 // A loggedPacing is what a final record says of the pace (E18), as far as scripts
@@ -96,12 +97,12 @@ func checkTurns(ts *testscript.TestScript, _ bool, args []string) {
 type loggedPacing struct {
 	Event   string
 	Payload struct {
-		URL    string
-		Pacing struct {
+		URL         string
+		RequestedAt time.Time `json:"requested_at"`
+		Pacing      struct {
 			Delay *struct {
 				DelayMS int `json:"delay_ms"`
 				Outcome string
-				NextAt  time.Time `json:"next_at"`
 			}
 			Backoff []struct {
 				Outcome          string
