@@ -56,7 +56,9 @@ func (p *Pass) waitFor(ctx context.Context, wait time.Duration) error {
 		v.record.Delay.Wait, v.record.Delay.NextAt = wait, Instant(v.view.clock().Add(wait))
 		return v.refuseTurn(wait)
 	}
-	return v.pause(ctx, wait, ReasonCrawlDelay)
+	err := v.pause(ctx, wait, ReasonCrawlDelay)
+	p.given = time.Now() // until now it was not this holder who held up the queue
+	return err
 }
 
 // waitAgain waits, as the first of the queue, until the request may be handed over
