@@ -21,6 +21,9 @@
 //	            "retry_after":false,"capped":false,"date":false,"by":"alice"},
 //	 "reservation":{"id":"7f3a","deadline":"2026-11-30T12:01:51.000Z","by":"alice"}}
 //
+// Where a request went after its turn and a later turn was taken already, turn has
+// "handed", too: when that was ([Turns]).
+//
 // A host that never failed and states no delay has neither; looking at it costs
 // one open(2) that fails. Removing a host's file while no edge runs clears its
 // pace, and nothing else depends on it.

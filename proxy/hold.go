@@ -21,9 +21,8 @@ const (
 
 // Why a body that was to be held was not read.
 var (
-	errNoRoom   = errors.New("the bodies that are held leave no room for it")
-	errTooLong  = errors.New("it is longer than screens.limit_bytes")
-	errBrokeOff = errors.New("it broke off")
+	errNoRoom  = errors.New("the bodies that are held leave no room for it")
+	errTooLong = errors.New("it is longer than screens.limit_bytes")
 )
 
 // A held body is one that was read before anything of it is released.
@@ -31,73 +30,71 @@ type held struct {
 	raw     []byte // as served; all of it, or what was read before fault
 	content []byte // after content coding; nil where fault is set
 	fault   error  // why it cannot be judged whole
+	whole   bool   // raw is all of it
 }
 
 // hold reads the body up to screens.limit_bytes. What follows what was read stays
 // in resp.Body, behind it.
 func (m *measured) hold() held {
 	limit := m.x.policy.Screens.Limit
-	room := limit
-	if n := m.resp.ContentLength; n >= 0 && n < limit && identity(m.x.rec.ContentCoding) {
-		room = n
+	first := int64(firstRoom)
+	if n := m.resp.ContentLength; n >= 0 && n <= limit {
+		first = n + 1 // with the octet that shows that there is no more
 	}
-	if !m.x.room(m.r.Context(), room) {
-		return held{fault: errNoRoom}
-	}
-	h := held{raw: make([]byte, 0, max(512, min(room+1, m.resp.ContentLength+1)))}
-	for h.fault == nil {
-		h.read(m.resp.Body, limit)
-	}
+	var h held
+	h.raw, h.fault = m.gather(m.resp.Body, first, limit)
 	m.put(h)
-	if h.fault != io.EOF {
+	if h.whole = h.fault == io.EOF; !h.whole {
 		return h
 	}
-	h.content, h.fault = uncoded(m.r.Context(), h.raw, m.x.rec.ContentCoding, limit)
+	if identity(m.x.rec.ContentCoding) {
+		h.content, h.fault = h.raw, nil
+		return h
+	}
+	r, err := decoded(m.r.Context(), bytes.NewReader(h.raw), m.x.rec.ContentCoding)
+	if err != nil {
+		h.fault = err
+		return h
+	}
+	content, err := m.gather(r, 4*int64(len(h.raw))+512, limit)
+	if h.fault = err; err == io.EOF {
+		h.content, h.fault = content, nil
+	}
 	return h
 }
 
-// read reads some more of body. fault is io.EOF at its end.
-func (h *held) read(body io.Reader, limit int64) {
-	if len(h.raw) == cap(h.raw) {
-		h.raw = append(h.raw, 0)[:len(h.raw)]
-	}
-	n, err := body.Read(h.raw[len(h.raw):cap(h.raw)])
-	h.raw = h.raw[:len(h.raw)+n]
-	switch {
-	case int64(len(h.raw)) > limit:
-		h.fault = errTooLong // the end or the fault that came with it is met again
-	case err != nil:
-		h.fault = err
+// firstRoom is the memory with which a body of unknown length begins.
+const firstRoom = 32 << 10
+
+// gather reads r to its end, which is io.EOF as in all readers, or to the octet
+// behind limit. Memory is taken as it is needed, first octets of it at once: a body
+// that comes slowly holds no more than what has come of it.
+func (m *measured) gather(r io.Reader, first, limit int64) (data []byte, fault error) {
+	for size := min(first, limit+1); ; size = min(2*size, limit+1) {
+		if !m.x.room(m.r.Context(), size-int64(cap(data))) {
+			return data, errNoRoom
+		}
+		data = append(make([]byte, 0, size), data...)
+		for len(data) < cap(data) {
+			n, err := r.Read(data[len(data):cap(data)])
+			data = data[:len(data)+n]
+			switch {
+			case int64(len(data)) > limit:
+				return data, errTooLong // the end or the fault that came with it is met again
+			case err != nil:
+				return data, err
+			}
+		}
 	}
 }
 
 // put puts what was read back in front of the body.
 func (m *measured) put(h held) {
 	rest := io.Reader(m.resp.Body)
-	if h.fault != errTooLong {
+	if h.fault != errTooLong && h.fault != errNoRoom {
 		rest = ended{h.fault}
 	}
 	m.resp.Body = &resumed{io.MultiReader(bytes.NewReader(h.raw), rest), m.resp.Body}
-}
-
-// uncoded undoes the content codings of a body that has to have at most limit
-// octets without them.
-func uncoded(ctx context.Context, raw []byte, coding string, limit int64) ([]byte, error) {
-	if identity(coding) {
-		return raw, nil
-	}
-	r, err := decoded(ctx, bytes.NewReader(raw), coding)
-	if err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(io.LimitReader(r, limit+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case int64(len(content)) > limit:
-		return nil, errTooLong
-	}
-	return content, nil
 }
 
 // unheld says why a held body cannot be judged, and whether that is for want of
@@ -108,10 +105,10 @@ func (h *held) unheld() (why abstention) {
 		return abstention{why: h.fault.Error(), dependency: true}
 	case h.content == nil && errors.Is(h.fault, errTooLong):
 		return unreadable(bodytype.Length)
-	case h.raw == nil || h.fault == io.EOF:
-		return unreadable(bodytype.Coding)
+	case !h.whole:
+		return abstention{why: "the body broke off"}
 	}
-	return abstention{why: "the body cannot be read: " + h.fault.Error()}
+	return unreadable(bodytype.Coding)
 }
 
 // heldBodies is the memory that held bodies share.

@@ -40,7 +40,7 @@ func (x *crossing) measure(r *http.Request, resp *http.Response) rulings.Ruling 
 	case m.counted && m.sized():
 		m.reserve(m.head.Length)
 	case m.counted || m.cap > 0 && !m.sized():
-		x.meter = &meter{x: x, cap: m.cap, counted: m.counted}
+		x.meter = &meter{x: x, cap: m.cap, counted: m.counted, broken: m.head.Length > m.cap}
 	}
 	return x.ruling
 }

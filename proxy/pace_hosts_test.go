@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/backoff"
+	"github.com/wayleave/wayleave/rulings"
 )
 
 // However the agent spells a host, and whichever scheme and port it asks, the
@@ -261,6 +262,29 @@ func TestP3_ServicesAreNotPaced(t *testing.T) {
 	if got := e.paced(); !slices.Equal(got, before) {
 		t.Errorf("the states are %v", got)
 	}
+}
+
+// A service that policy wants paced is left alone after it failed, and has no
+// Crawl-delay: its robots.txt is not read (P3, O8).
+func TestP3_O8_AServiceIsPacedWherePolicySaysSo(t *testing.T) {
+	w := startWeb(t)
+	w.host("service.test", "User-agent: *\nCrawl-delay: 50\n", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "600")
+		rw.WriteHeader(503)
+	})
+	policy := withService("service.test")
+	policy.ServiceTerms = []rulings.ServiceFile{{Pace: true}}
+	e := w.edge(edgeSetup{policy: policy})
+	for _, want := range []struct {
+		status int
+		reason rulings.Reason
+	}{{503, ""}, {429, rulings.Backoff}} {
+		if resp, body := e.gets("", "http://service.test/page"); resp.StatusCode != want.status || reasonOf(resp) != string(want.reason) {
+			t.Errorf("%s, want %d %s: %s", resp.Status, want.status, want.reason, body)
+		}
+	}
+	e.final("service.test/page").want(t, map[string]any{"class": "service", "refusal.reason": "backoff"})
+	w.wantAsked(t, "service.test", "/page")
 }
 
 // robots.txt takes no turn, so that the first page goes at once; where the host

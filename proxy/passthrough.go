@@ -31,13 +31,13 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
-	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 	x.rec.RequestedAt = time.Now()
 	up, err := e.opt.Upstream.dialTunnel(ctx, x.policy, x.origin.Authority())
 	if err != nil {
 		x.failTunnel(conn, r, err)
 		return
 	}
+	x.unreadGap()
 	defer up.Close()
 	if d := dialledOf(up); d != nil {
 		x.rec.Address = d.facts.address
@@ -55,6 +55,12 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	sent, received := splice(conn, up, early)
 	x.rec.Up, x.rec.Down = evidence.Counted(sent), evidence.Counted(received)
 	x.endRelay()
+}
+
+// unreadGap says of a tunnel that was let through that nothing of it was read. What
+// was refused was not there to be read.
+func (x *crossing) unreadGap() {
+	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 }
 
 // admit rules a tunnel that is not read by the operator's policy, which is all
@@ -92,6 +98,7 @@ func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
 		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
 		return
 	}
+	x.unreadGap()
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
 	x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
 	rep := reply{Reason: f.reason, Detail: f.told}

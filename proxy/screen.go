@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/bodytype"
@@ -205,13 +207,20 @@ func (m *measured) screen(h *held, kind bodytype.Verdict) (text []byte) {
 	return text
 }
 
-// extractable reports whether the page's text is all of it: one in another charset
-// than UTF-8 would lose letters (O49).
+// extractable reports whether the page's text may be delivered in its place: one
+// in another charset than UTF-8 would lose letters (O49), and what its source marks
+// as no-transform is not to be changed (RFC 9110, section 7.7).
 func (m *measured) extractable(h *held) bool {
-	if utf8.Valid(h.content) {
+	why := ""
+	switch {
+	case httpguts.HeaderValuesContainsToken(m.resp.Header["Cache-Control"], "no-transform"):
+		why = "the source lets nobody transform the page, so its text was not taken out"
+	case !utf8.Valid(h.content):
+		why = "the page is not in UTF-8, so its text was not taken out"
+	default:
 		return true
 	}
-	m.x.gap(evidence.CapabilityUnavailable, "the page is not in UTF-8, so its text was not taken out")
+	m.x.gap(evidence.CapabilityUnavailable, why)
 	return false
 }
 

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/andybalholm/brotli"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
@@ -364,7 +366,7 @@ func TestO49_O50_APageIsDeliveredAsItsText(t *testing.T) {
 				t.Errorf("the transformation is recorded as %s", p.raw)
 			}
 		}
-		if used := e.contexts.of(e.opt.Evidence, sessionLog(t, e, "s")).used; used != int64(len(text)) {
+		if used := e.contextUsed("s"); used != int64(len(text)) {
 			t.Errorf("%d octets of context were used, and the text has %d", used, len(text))
 		}
 	}
@@ -374,6 +376,13 @@ func TestO49_O50_APageIsDeliveredAsItsText(t *testing.T) {
 func TestO49_APageThatCannotBeReadIsDeliveredAsServed(t *testing.T) {
 	w := startWeb(t)
 	e := w.edge(edgeSetup{policy: screening("strict", "extract")})
+	w.host("kept.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Cache-Control", "max-age=60, No-Transform")
+		pageBody{kind: "text/html", octets: "<p>text", known: true}.serve(rw, r)
+	})
+	if _, body := e.gets("s", "http://kept.test/page"); body != "<p>text" {
+		t.Errorf("no-transform: %q", body)
+	}
 	for host, b := range map[string]pageBody{
 		"latin.test": {kind: "text/html; charset=iso-8859-1", octets: "<p>caf\xe9", known: true},
 		"pdf.test":   {kind: "application/pdf", octets: "%PDF-1.7", known: true},
@@ -430,16 +439,48 @@ func TestO44_ABodyThatBreaksOffWhileItIsHeld(t *testing.T) {
 	}
 }
 
-func sessionLog(t *testing.T, e *testEdge, id string) *evidence.Log {
-	log, err := e.store.Session(id)
-	must(t, err)
-	return log
-}
-
 func textOf(t *testing.T, resp *http.Response) string {
 	t.Helper()
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	must(t, err)
 	return string(body)
+}
+
+// A body that comes slowly holds no more memory than what has come of it, so that
+// many of them leave room for others (O41).
+func TestO41_SlowBodiesLeaveRoomForOthers(t *testing.T) {
+	const slow = 20
+	w := startWeb(t)
+	var arrived, done sync.WaitGroup
+	arrived.Add(slow)
+	goOn := make(chan struct{})
+	w.host("slow.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/plain")
+		io.WriteString(rw, "a word")
+		rw.(http.Flusher).Flush()
+		arrived.Done()
+		<-goOn
+	})
+	w.host("page.test", "User-agent: *\n", pageBody{kind: "text/plain", octets: strings.Repeat("word ", 20_000), known: true}.serve)
+	e := w.edge(edgeSetup{policy: screening("strict", "injection"), edge: func(e *Edge) {
+		e.heldBodies.room = semaphore.NewWeighted(slow*firstRoom + 101_000)
+	}})
+	for range slow {
+		done.Go(func() {
+			resp, err := e.client("s", false).Do(request(t, "GET", "http://slow.test/page", nil))
+			if body := text(t, resp, err); body != "a word" {
+				t.Errorf("%s: %q", resp.Status, body)
+			}
+		})
+	}
+	arrived.Wait()
+	if resp, body := e.gets("s", "http://page.test/page"); resp.StatusCode != 200 {
+		t.Errorf("%s %s", resp.Status, body)
+	}
+	close(goOn)
+	done.Wait()
+	if !e.heldBodies.room.TryAcquire(slow*firstRoom + 101_000) {
+		t.Error("memory was not given back")
+	}
 }
