@@ -208,3 +208,16 @@ func TestO6ADraftsOverlaysAreSimulated(t *testing.T) {
 		}
 	}
 }
+
+func TestA12EveryCauseIsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/policy.md")
+	mustDo(t, err)
+	for _, cause := range []string{
+		causeTerms, causeReplaced, causePace, causeTunnel, causeAddress, causeHops, causeNames, causeAllowances, causeBodySize, causeContext, causeScreens,
+		errRuleset.Cause, errPolicy.Cause, errNotKept.Cause, errNoRequest.Cause, causeOf(os.ErrPermission), "user_agent_cut", "record_unreadable",
+	} {
+		if !strings.Contains(string(page), "`"+cause+"`") {
+			t.Errorf("docs/policy.md does not say what %s is", cause)
+		}
+	}
+}
