@@ -94,6 +94,9 @@ func newWorld(t *testing.T, change func(o *Options)) *world {
 	return w
 }
 
+// The bounds of a month.
+var monthBegins, monthEnds = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+
 func (w *world) options(index *evidence.Index) Options {
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "wayleave_test_total", Help: "A test."}))
@@ -105,6 +108,10 @@ func (w *world) options(index *evidence.Index) Options {
 				Edge: w.store.EdgeID(), Version: "test", Started: time.Now(), Execution: "session",
 				Listen: Listen{"127.0.0.1:3128", "127.0.0.1:3129"}, PolicyDigest: rulings.DefaultPolicy().Digest().String(),
 				Evidence: EvidenceStatus{Complete: true}, Stores: []StoreStatus{{Name: "terms", Healthy: true}},
+				Allowances: []AllowanceStatus{
+					{Name: "team", Period: "month", Currency: "USD", Amount: "250", Spent: "0.02", Reserved: "0", Enforceable: true, Short: true, From: &monthBegins, Until: &monthEnds},
+					{Name: "lost", Period: "day", Currency: "EUR", Amount: "1.5", Unknown: "the ledger of allowance lost cannot be read and written"},
+				},
 			}
 		},
 		Object: func(d rulings.Digest) ([]byte, error) {

@@ -22,6 +22,25 @@ type Status struct {
 
 	Evidence EvidenceStatus `json:"evidence"`
 	Stores   []StoreStatus  `json:"stores"`
+
+	Allowances []AllowanceStatus `json:"allowances,omitempty"` // of the policy in force, in its order
+}
+
+// AllowanceStatus is how an allowance stands. What nobody knows is left out.
+type AllowanceStatus struct {
+	Name     string `json:"name"`
+	Period   string `json:"period"` // day or month
+	Currency string `json:"currency"`
+	Amount   string `json:"amount"` // decimal, as what follows
+	Spent    string `json:"spent,omitempty"`
+	Reserved string `json:"reserved,omitempty"` // by crossings under way, and by those whose edge died
+
+	Enforceable bool   `json:"enforceable"`
+	Unknown     string `json:"unknown,omitempty"` // why Spent is not all there is, so that nothing more is covered
+	Short       bool   `json:"short,omitempty"`   // the evidence has an allowance_gap of this period
+
+	From  *time.Time `json:"from,omitempty"`  // the period's first instant
+	Until *time.Time `json:"until,omitempty"` // when it begins anew
 }
 
 // Listen is where the edge is bound.

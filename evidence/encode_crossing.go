@@ -24,6 +24,7 @@ func (r CrossingOpened) payload(e *encoder) {
 	r.head(e)
 	r.declarations(e)
 	r.gaps(e)
+	r.allowances(e)
 }
 
 func (r CrossingEnded) payload(e *encoder) {

@@ -37,8 +37,8 @@ func (s *Store) checkName(id string) error {
 	return first.nameFault(id)
 }
 
-// mayLive reports whether the edge id is alive, or that cannot be told.
-func (s *Store) mayLive(id string) bool {
+// MayLive reports whether the edge id is alive, or that cannot be told.
+func (s *Store) MayLive(id string) bool {
 	if !edgeID.MatchString(id) {
 		return false // no edge ever had it
 	}
@@ -59,7 +59,7 @@ func (s *Store) buryDead(ctx context.Context) {
 		return
 	}
 	for _, id := range ids {
-		if id == s.o.EdgeID || s.mayLive(id) {
+		if id == s.o.EdgeID || s.MayLive(id) {
 			continue
 		}
 		if err := s.bury(ctx, id); err != nil {

@@ -113,54 +113,6 @@ func (r *ProcessorInvoked) matches(e *encoder) {
 	e.close(c)
 }
 
-// Paid is what an allowance of the operator has to say of a crossing (specs:
-// policy O30 to O34).
-type Paid struct {
-	Name        string
-	Decision    string // reserved, carried or declined
-	Reservation string
-	Declared    string // decimal amount and currency; empty: nothing is declared
-	Observed    string
-	Basis       string // declared, receipt or unknown
-}
-
-func (c *Crossing) allowances(e *encoder) {
-	p := e.open("allowance")
-	for i := range c.Paid {
-		a := &c.Paid[i]
-		item := e.item()
-		e.text("name", a.Name)
-		e.word("decision", a.Decision)
-		e.text("reservation", a.Reservation)
-		e.text("declared", a.Declared)
-		e.text("observed", a.Observed)
-		e.word("basis", a.Basis)
-		e.close(item)
-	}
-	e.closeList(p)
-}
-
-// AllowanceGap says that the ledger of an allowance lacks something from here on
-// (specs: policy O34).
-type AllowanceGap struct {
-	Allowance, Reservation string
-	Observed               string // decimal amount and currency; empty: not known
-	Reason                 string
-	From, To               time.Time
-}
-
-// Event implements Record.
-func (AllowanceGap) Event() string { return EventAllowanceGap }
-
-func (r AllowanceGap) payload(e *encoder) {
-	e.text("allowance", r.Allowance)
-	e.text("reservation", r.Reservation)
-	e.text("observed", r.Observed)
-	e.text("reason", r.Reason)
-	e.instant("from", r.From)
-	e.instant("to", r.To)
-}
-
 // appendJudged appends the record to buf, with the seqs of the judged records
 // directly before it: they are known only when all of them are committed.
 func appendJudged(buf, record []byte, seq uint64, judged int) []byte {

@@ -173,7 +173,7 @@ func (w *writer) findDead(s *survey) {
 		return
 	}
 	for _, d := range s.windows.byEdge() {
-		if d.edge == w.log.store.o.EdgeID || w.log.store.mayLive(d.edge) {
+		if d.edge == w.log.store.o.EdgeID || w.log.store.MayLive(d.edge) {
 			continue
 		}
 		s.dead = append(s.dead, d)

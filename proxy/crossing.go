@@ -41,6 +41,8 @@ type crossing struct {
 	known  rulings.Terms
 	ruling rulings.Ruling
 
+	bill bill // what allowances have set aside for it
+
 	// What screens had to say, and what is held and reserved until the crossing ends.
 	processors  []evidence.ProcessorInvoked
 	transformed *evidence.BodyPart // the body as served, where its text is delivered
@@ -196,6 +198,7 @@ func (x *crossing) open() {
 // end writes the final record and waits until it is on disk or owed.
 func (x *crossing) end(outcome evidence.Outcome) {
 	x.unanswered() // does nothing where the answer was read whole
+	x.uncharged()  // nor this where there was one
 	x.rec.Outcome, x.ended = outcome, true
 	x.noteHops()
 	if n := x.watch.body.count(); n.Known {

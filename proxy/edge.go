@@ -56,6 +56,7 @@ type Options struct {
 	Upstream *Upstream
 	Terms    Terms
 	Pacing   *Pacing // nil paces nothing
+	Ledger   Ledger  // nil makes every allowance unenforceable
 	Certs    Certificates
 
 	// Policy returns the effective policy, or nil while there is none that
@@ -90,6 +91,7 @@ type Edge struct {
 	ports        *PortSet
 	tls          *tls.Config // towards clients
 	contexts     contextUses
+	ledger       Ledger
 	heldBodies   heldBodies
 	heldWait     time.Duration // heldWait; a test has less patience, as in what follows
 	tools        toolbox
@@ -124,9 +126,12 @@ func New(o Options) (*Edge, error) {
 	case o.Logger == nil:
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts,
+	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts, ledger: o.Ledger,
 		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit, withholdTime: withholdTime,
 		heldBodies: newHeldBodies(), heldWait: heldWait, tools: newToolbox(), looking: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	if e.ledger == nil {
+		e.ledger = noLedger{}
+	}
 	if e.ports == nil {
 		e.ports = DefaultConnectPorts()
 	}

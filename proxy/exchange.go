@@ -33,6 +33,9 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 		x.barredTerms(ruling.Reason)
 		return x.refuse(r, ruling)
 	}
+	if ruling := x.unlessGone(r, x.afford(r.Context())); ruling.Refused() {
+		return x.refuse(r, ruling)
+	}
 	if refused := x.pace(r); refused != nil {
 		return x.refuse(r, *refused)
 	}
@@ -40,6 +43,7 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 	if err != nil {
 		return x.unavailable(r, err)
 	}
+	x.charged(resp)
 	if err := x.arrived(r.Context(), resp.StatusCode); err != nil {
 		resp.Body.Close()
 		return x.notUsed(r, err)

@@ -128,13 +128,15 @@ func (x *crossing) room(ctx context.Context, n int64) bool {
 	return true
 }
 
-// letGo gives back what the crossing took of memory and of its session's context.
+// letGo gives back what the crossing took of memory, of its session's context and
+// of money.
 func (x *crossing) letGo() {
 	if x.holds > 0 {
 		x.edge.heldBodies.room.Release(x.holds)
 		x.holds = 0
 	}
 	x.settleContext(false)
+	x.uncharged() // a crossing that had an end did so before
 }
 
 // settleContext ends what the crossing reserved of its session's context.

@@ -14,8 +14,9 @@ import (
 	"github.com/wayleave/wayleave/rulings/terms"
 )
 
-// metrics are the edge's figures (A16). Labels take values from fixed sets only:
-// never a host, a session or anything a stranger chose.
+// metrics are the edge's figures (A16). Labels take values from fixed sets, and
+// names that the operator gave to allowances: never a host, a session or anything a
+// stranger chose.
 type metrics struct {
 	crossings     *prometheus.CounterVec
 	legs          *prometheus.HistogramVec
@@ -23,6 +24,9 @@ type metrics struct {
 	tunnels       prometheus.Gauge
 	interceptions prometheus.Counter
 	pace          paceMetrics
+
+	allowances    *prometheus.CounterVec
+	allowanceGaps prometheus.Counter
 
 	firstByte, connect, tls prometheus.Observer
 	up, down                prometheus.Counter
@@ -44,11 +48,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		interceptions: prometheus.NewCounter(prometheus.CounterOpts{Name: "wayleave_interception_failures_total",
 			Help: "Tunnels in which the TLS handshake with the client did not succeed."}),
 		pace: newPaceMetrics(reg, paceOfAgents),
+		allowances: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "wayleave_allowance_crossings_total",
+			Help: "Crossings to services with a price, by allowance and what it decided: reserved, carried or declined."}, []string{"allowance", "decision"}),
+		allowanceGaps: prometheus.NewCounter(prometheus.CounterOpts{Name: "wayleave_allowance_gaps_total",
+			Help: "Settlements and releases that a ledger did not take in time."}),
 	}
 	m.firstByte, m.connect, m.tls = m.legs.WithLabelValues("first_byte"), m.legs.WithLabelValues("connect"), m.legs.WithLabelValues("tls")
 	m.up, m.down = m.bytes.WithLabelValues("up"), m.bytes.WithLabelValues("down")
 	if reg != nil {
-		reg.MustRegister(m.crossings, m.legs, m.bytes, m.tunnels, m.interceptions)
+		reg.MustRegister(m.crossings, m.legs, m.bytes, m.tunnels, m.interceptions, m.allowances, m.allowanceGaps)
 	}
 	return m
 }
@@ -76,6 +84,9 @@ func (m *metrics) crossing(rec *evidence.Crossing) {
 		}
 	}
 	m.pace.count(rec.Pacing)
+	for i := range rec.Paid {
+		m.allowances.WithLabelValues(rec.Paid[i].Name, rec.Paid[i].Decision).Inc()
+	}
 	if rec.Up.N > 0 {
 		m.up.Add(float64(rec.Up.N))
 	}

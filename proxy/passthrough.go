@@ -21,13 +21,14 @@ import (
 // crossing with its gap (O9, E22).
 func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []byte) {
 	defer conn.Close()
+	defer x.letGo()
 	x.rec.Grade, x.rec.Method = evidence.Observed, ""
 	x.rec.Class = rulings.Service
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
 	// Behind upstream.proxy no dial of ours would find out what address is meant.
-	if x.ruling = x.admit(); x.ruling.Refused() {
+	if x.admit(ctx).Refused() {
 		x.refuseConnect(conn, r, rejection{x.ruling.Reason, x.ruling.Detail, x.ruling.Told})
 		return
 	}
@@ -65,9 +66,13 @@ func (x *crossing) unreadGap() {
 
 // admit rules a tunnel that is not read by the operator's policy, which is all
 // that is known of it (O14).
-func (x *crossing) admit() rulings.Ruling {
+func (x *crossing) admit(ctx context.Context) rulings.Ruling {
 	x.rec.Ruling = &x.ruling
-	return rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	x.ruling = rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	if x.ruling.Refused() {
+		return x.ruling
+	}
+	return x.affordTunnel(ctx)
 }
 
 // writeEstablished answers a CONNECT that is carried, and names the breaches that

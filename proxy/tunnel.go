@@ -159,6 +159,7 @@ func takeOver(w http.ResponseWriter) (net.Conn, []byte, error) {
 // status phrase: many clients show nothing else of it.
 func (x *crossing) refuseConnect(conn net.Conn, r *http.Request, rej rejection) {
 	defer conn.Close()
+	x.uncharged() // here: its record may be written for several, and later
 	x.rec.Method = ""
 	rep := reply{Reason: rej.reason, Detail: rej.told}
 	x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})

@@ -51,12 +51,12 @@ func (r Reason) Measured() bool {
 // request, or of an answer, of which then nothing is released. It is how what the
 // edge finds of a body, of sizes and of money is ruled, as decisions are.
 func (r *Ruling) Break(m Mode, stage Stage, b Breach) (refused bool) {
+	if m.Carries(b.Reason) {
+		r.Carry(b)
+		return false
+	}
 	if b.Gap != "" {
 		r.Gaps = append(r.Gaps, Gap{b.Gap, b.Detail})
-	}
-	if m.Carries(b.Reason) {
-		r.Breaches = append(r.Breaches, b)
-		return false
 	}
 	if r.Reason != "" {
 		return true // the first refusal stays
@@ -66,6 +66,15 @@ func (r *Ruling) Break(m Mode, stage Stage, b Breach) (refused bool) {
 		r.Outcome = Withhold
 	}
 	return true
+}
+
+// Carry adds a breach that is carried in every mode: what brought it about has
+// happened, such as the charge of an answer that nobody can read (O33).
+func (r *Ruling) Carry(b Breach) {
+	if b.Gap != "" {
+		r.Gaps = append(r.Gaps, Gap{b.Gap, b.Detail})
+	}
+	r.Breaches = append(r.Breaches, b)
 }
 
 // breach is Break within a decision: true ends the work.

@@ -10,6 +10,7 @@ import (
 
 // An Allowance is what crossings to priced services may cost in a period (O30).
 type Allowance struct {
+	Position int    // in policy.allowances, from 1
 	Name     string // also of its ledger's file; letters, digits and . _ -
 	Period   string // PeriodDay or PeriodMonth
 	Amount   money.Amount
@@ -23,6 +24,10 @@ const (
 	PeriodDay   = "day"
 	PeriodMonth = "month"
 )
+
+// Allowances returns all allowances in the order of the policy. The caller must
+// not change them.
+func (p *Policy) Allowances() []Allowance { return p.allowances }
 
 // AllowancesFor returns the allowances that user, a proxy user name, draws on,
 // in the order of the policy. The caller must not change them.
@@ -47,7 +52,7 @@ func readAllowances(list []AllowanceFile, fault faulter) (out []Allowance) {
 	seen := map[string]bool{}
 	for i, f := range list {
 		key := fmt.Sprintf("allowances[%d]", i)
-		a := Allowance{Name: f.Name, Period: f.Period, Currency: readCurrency(key, f.Currency, fault), Timezone: f.Timezone}
+		a := Allowance{Position: i + 1, Name: f.Name, Period: f.Period, Currency: readCurrency(key, f.Currency, fault), Timezone: f.Timezone}
 		// Not every file system tells capitals apart.
 		switch lower := strings.ToLower(f.Name); {
 		case !allowanceName.MatchString(f.Name):

@@ -63,7 +63,9 @@ func (e *edge) status() admin.Status {
 		Edge: e.id, Version: version(), Started: e.started, Execution: e.execution(),
 		Listen:   admin.Listen{Proxy: e.at.Proxy, Admin: e.at.Admin},
 		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing), Records: e.store.Owed()},
-		Stores:   []admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}},
+		Stores:   append([]admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}}, e.ledgerStatus()...),
+
+		Allowances: e.allowanceStatus(),
 	}
 	if policy := e.policy.Load(); policy != nil {
 		s.PolicyDigest = policy.Digest().String()

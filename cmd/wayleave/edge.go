@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/wayleave/wayleave/allowances"
 	"github.com/wayleave/wayleave/backoff"
 	"github.com/wayleave/wayleave/backoff/valkey"
 	"github.com/wayleave/wayleave/certs"
@@ -50,6 +51,7 @@ type edge struct {
 	upstream    *proxy.Upstream
 	book        *terms.Book
 	pacing      *proxy.Pacing
+	ledger      *allowances.Ledger
 	credentials *proxy.Credentials
 	carrier     *proxy.Edge
 	at          ready
@@ -112,6 +114,7 @@ func startEdge(ctx context.Context, cfg *config, o edgeOptions) (_ *edge, err er
 		e.openTerms,
 		e.openCredentials,
 		e.beginPolicy,
+		e.openLedger,
 		func() error { return e.beginRun(ctx) },
 		func() error { return e.listen(o.exposed) },
 		e.serveDesk, // before the proxy, so that it can be asked until the drain is over
@@ -269,7 +272,7 @@ func (e *edge) serveDesk() error {
 
 func (e *edge) serveProxy() (err error) {
 	e.carrier, err = proxy.New(proxy.Options{
-		ID: e.id, Version: version(), Evidence: e.store, Upstream: e.upstream, Terms: e.book, Pacing: e.pacing, Certs: e.authority,
+		ID: e.id, Version: version(), Evidence: e.store, Upstream: e.upstream, Terms: e.book, Pacing: e.pacing, Ledger: e.ledger, Certs: e.authority,
 		Policy: e.policy.Load, Credentials: e.credentials, ConnectPorts: e.cfg.connectPorts,
 		CAURL: "http://" + reachable(e.at.Admin) + "/ca.pem", Logger: e.log, Metrics: e.metrics,
 	})

@@ -95,9 +95,14 @@ func entryGaps(e evidence.Entry) (gaps []struct{ Reason, Detail string }) {
 // gapsOf returns the gaps that a record tells of, of both kinds (E22).
 func gapsOf(session string, e evidence.Entry) (list []gapLine) {
 	g := gapLine{Session: session, Segment: e.Segment, Line: e.Number, Time: stamp(e)}
-	if e.Event == evidence.EventEvidenceGap || e.Event == "allowance_gap" {
-		g.Reason, g.From, g.To, g.Detail = e.Text("reason"), e.Text("from"), e.Text("to"), e.Text("detail")
-		g.Crossing = e.Uint("crossing")
+	g.From, g.To = e.Text("from"), e.Text("to")
+	switch e.Event {
+	case evidence.EventEvidenceGap:
+		g.Reason, g.Detail, g.Crossing = e.Text("reason"), e.Text("detail"), e.Uint("crossing")
+		return append(list, g)
+	case evidence.EventAllowanceGap:
+		g.Reason = e.Event // its own says what happened, in a sentence
+		g.Detail = fmt.Sprintf("allowance %s, reservation %s: %s", e.Text("allowance"), e.Text("reservation"), e.Text("reason"))
 		return append(list, g)
 	}
 	for _, own := range entryGaps(e) {

@@ -48,11 +48,26 @@ func (p *passed) money() {
 	if p.was != nil {
 		before, ok := p.was.ServiceFor(p.origin.Host)
 		if ok && before.Price == service.Price && slices.Equal(list, p.was.AllowancesFor(p.c.User)) {
-			p.again(rulings.AllowanceExhausted, rulings.AllowanceUnenforceable)
+			p.again(rulings.AllowanceExhausted)
+			p.unenforceable()
 			return
 		}
 	}
 	p.untold(causeAllowances)
+}
+
+// unenforceable meets an allowance that nobody could keep. What the answer left
+// unknown had happened by then, and is carried in every mode (O33).
+func (p *passed) unenforceable() {
+	const reason = rulings.AllowanceUnenforceable
+	switch carried := slices.Contains(p.c.Breaches, reason); {
+	case !carried, p.draft.Mode.Carries(reason):
+		p.again(reason)
+	case p.was.Mode.Carries(reason):
+		p.untold(causeAllowances) // it may have been known before the request was sent
+	case !p.now.refused:
+		p.now.reasons = append(p.now.reasons, reason)
+	}
 }
 
 // source reports whether the answer is one whose size counts, which a service's
