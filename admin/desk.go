@@ -45,6 +45,10 @@ type Options struct {
 	CheckPolicy  func(draft []byte) PolicyCheck
 	ReloadPolicy func() (PolicyCheck, error)
 
+	// Simulate returns what a draft would have made of recorded crossings, or the
+	// faults of one that does not load.
+	Simulate func(ctx context.Context, r SimulateRequest) (Simulation, []PolicyFault, error)
+
 	CA          []byte // PEM
 	Gatherer    prometheus.Gatherer
 	OpenMetrics bool // /metrics needs no token
@@ -120,6 +124,7 @@ func (d *desk) routes() {
 	with.Post("/v1/hosts/{host}/refresh", d.plain(d.refreshHost))
 	with.Get("/v1/terms/{sha256}", d.plain(d.getTerm))
 	with.Post("/v1/explain", d.plain(d.postExplain))
+	with.Post("/v1/simulate", d.plain(d.postSimulate))
 	with.Get("/v1/policy", d.plain(d.getPolicy))
 	with.Post("/v1/policy/check", d.plain(d.postPolicyCheck))
 	with.Post("/v1/policy/reload", d.plain(d.postPolicyReload))

@@ -129,7 +129,7 @@ func (w *world) options(index *evidence.Index) Options {
 			return e, nil
 		},
 		Hosts: listHosts, Host: tellHostOf, Refresh: tellHostOf,
-		Policy: wholePolicy, CheckPolicy: checkDraft, ReloadPolicy: func() (PolicyCheck, error) { return checkDraft(nil), nil },
+		Policy: wholePolicy, Simulate: wholeSimulation, CheckPolicy: checkDraft, ReloadPolicy: func() (PolicyCheck, error) { return checkDraft(nil), nil },
 		Issue: func(session string) (string, error) { return "token of " + session, nil },
 	}
 }

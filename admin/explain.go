@@ -39,6 +39,8 @@ type Explanation struct {
 	Statements []Statement       `json:"statements,omitempty"` // what the terms say of purposes
 	Licences   []Licence         `json:"licences,omitempty"`   // what each licence comes to
 	Effective  map[string]string `json:"effective,omitempty"`  // what all that comes to, by purpose
+	Mode       string            `json:"mode,omitempty"`       // of the policy: what becomes of a breach of it
+	Breaches   []Breach          `json:"breach,omitempty"`     // of the policy that are carried, or were met before what refuses
 	Gaps       []Gap             `json:"gaps,omitempty"`       // what could not be known; it refuses nothing
 	Pacing     *Pacing           `json:"pacing,omitempty"`
 }
@@ -76,6 +78,13 @@ type Licence struct {
 	Offer     int    `json:"offer,omitempty"` // the licence taken, from 1
 	Payment   string `json:"payment,omitempty"`
 	RefusedBy string `json:"refused_by,omitempty"`
+}
+
+// A Breach is a rule of the operator's policy that the crossing would break, as
+// records have it.
+type Breach struct {
+	Reason rulings.Reason `json:"reason"`
+	Detail string         `json:"detail"`
 }
 
 // A Gap is something that could not be known.

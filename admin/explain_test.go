@@ -84,6 +84,8 @@ func TestExplanationA11LeavesOutWhatDoesNotApply(t *testing.T) {
 			`{"outcome":"refuse","reason":"robots_unreachable","whose":"source","status":503,"retry_at":"2026-03-04T05:06:07.089Z","detail":"d"}`},
 		{"a term to be asked for", Explanation{Terms: []Term{{Kind: rulings.TermRobots, URL: "http://a.test/robots.txt"}}},
 			`{"terms":[{"kind":"robots","url":"http://a.test/robots.txt"}]}`},
+		{"a breach that is carried", Explanation{Outcome: "proceed", Mode: "observe", Breaches: []Breach{{rulings.HostDenied, "d"}}},
+			`{"outcome":"proceed","mode":"observe","breach":[{"reason":"host_denied","detail":"d"}]}`},
 		{"instants further down", Explanation{Terms: []Term{{Kind: rulings.TermRobots, URL: "u", FetchedAt: at, ExpiresAt: at}}, Pacing: &Pacing{NextAt: at}},
 			`{"terms":[{"kind":"robots","url":"u","fetched_at":"2026-03-04T05:06:07.089Z","expires_at":"2026-03-04T05:06:07.089Z"}],"pacing":{"wait_ms":0,"next_at":"2026-03-04T05:06:07.089Z"}}`},
 		{"a host that failed", Explanation{Pacing: &Pacing{WaitMS: 5, BackoffUntil: at, ReservedUntil: at}},

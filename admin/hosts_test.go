@@ -23,6 +23,7 @@ func wholeExplanation() Explanation {
 		Outcome: "refuse", Reason: "robots_disallow", Whose: "source", Status: 403, RetryAt: now, Detail: "d", Change: "c",
 		Purposes: []string{"ai-input"}, Purpose: "ai-input", Terms: []Term{wholeTerm()}, Statements: []Statement{wholeStatement()},
 		Licences: []Licence{wholeLicence()}, Effective: map[string]string{"ai-input": "disallow"}, Gaps: []Gap{{"tdm_unread", "d"}},
+		Mode: "observe", Breaches: []Breach{{rulings.HostDenied, "d"}},
 		Pacing: &Pacing{
 			DelayMS: 5000, Capped: true, WaitMS: 10, NextAt: now, BackoffUntil: now, BackoffStatus: 503, ReservedUntil: now, Unavailable: "u",
 		},

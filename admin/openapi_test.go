@@ -334,6 +334,9 @@ func TestOpenAPIA6DescribesTheAnswers(t *testing.T) {
 		{"get", "/v1/terms/{sha256}", "/v1/terms/" + none, "", 404},
 		{"post", "/v1/explain", "/v1/explain", `{"url":"https://a.test/"}`, 200},
 		{"post", "/v1/explain", "/v1/explain", `{"url":""}`, 400},
+		{"post", "/v1/simulate", "/v1/simulate", `{"policy":{"mode":"strict"},"session":"agent-1","from":"2026-01-01T00:00:00Z","limit":5}`, 200},
+		{"post", "/v1/simulate", "/v1/simulate", `{"policy":"mode: strickt"}`, 422},
+		{"post", "/v1/simulate", "/v1/simulate", `{"limit":0}`, 400},
 		{"get", "/v1/policy", "/v1/policy", "", 200},
 		{"post", "/v1/policy/check", "/v1/policy/check", `{}`, 200},
 		{"post", "/v1/policy/check", "/v1/policy/check", `{"policy":"mode: strickt"}`, 200},
@@ -391,7 +394,7 @@ func (d document) holdAgainst(t *testing.T, op operation, a answer) {
 // Bodies that are described are taken.
 func TestOpenAPIA11DescribesTheQuestion(t *testing.T) {
 	doc := readDocument(t)
-	for name, kind := range map[string]any{"ExplainRequest": explainBody{}, "SessionRequest": sessionRequest{}, "PolicyDraft": policyDraft{}} {
+	for name, kind := range map[string]any{"ExplainRequest": explainBody{}, "SessionRequest": sessionRequest{}, "PolicyDraft": policyDraft{}, "SimulateRequest": simulateBody{}} {
 		raw, err := json.Marshal(kind)
 		if err != nil {
 			t.Fatal(err)

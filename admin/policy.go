@@ -59,13 +59,21 @@ func (d *desk) postPolicyCheck(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &draft); err != nil {
 		return err
 	}
-	if len(draft.Policy) > 0 && !bytes.ContainsAny(draft.Policy[:1], `"{`) {
-		return badParameter("policy", "It is the section policy: an object, or a string that holds it in YAML. Without it the file is read.")
+	if err := checkDraftForm(draft.Policy); err != nil {
+		return err
 	}
 	if d.CheckPolicy == nil {
 		return errUnavailable
 	}
 	return writeJSON(w, http.StatusOK, d.CheckPolicy(draft.Policy))
+}
+
+// checkDraftForm errs where draft is given and is neither an object nor a string.
+func checkDraftForm(draft []byte) error {
+	if len(draft) > 0 && !bytes.ContainsAny(draft[:1], `"{`) {
+		return badParameter("policy", "It is the section policy: an object, or a string that holds it in YAML. Without it the file is read.")
+	}
+	return nil
 }
 
 // policyProblem tells why a configuration does not load.
@@ -87,7 +95,12 @@ func (d *desk) postPolicyReload(w http.ResponseWriter, _ *http.Request) error {
 	if got.Loads {
 		return writeJSON(w, http.StatusOK, got)
 	}
-	p := policyProblem{newProblem(http.StatusUnprocessableEntity, "The configuration does not load; the policy in force stays."), got.Faults}
+	return writeFaults(w, "The configuration does not load; the policy in force stays.", got.Faults)
+}
+
+// writeFaults tells why a configuration or a draft of one does not load.
+func writeFaults(w http.ResponseWriter, detail string, faults []PolicyFault) error {
+	p := policyProblem{newProblem(http.StatusUnprocessableEntity, detail), faults}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_ = encode(w, p)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"time"
 
 	"github.com/wayleave/wayleave/rulings"
 )
@@ -149,62 +148,8 @@ func (v *logVerifier) differs(what string) {
 
 // ruled reads the record in v.line. The result is good until the next call.
 func (v *logVerifier) ruled() *RuledCrossing {
-	l, c := &v.line, &v.redone.crossing
-	*c = RuledCrossing{
-		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: v.readObject,
-		Cut: l.member("url_cut") != nil || l.member("url_rendered") != nil,
-	}
-	c.Refused = rulings.Reason(readText(memberOf(l.member("refusal"), "reason")))
-	client := l.member("client")
-	c.UserAgent, c.User = readText(memberOf(client, "user_agent")), readText(memberOf(client, "session"))
-	for item := range itemsOf(l.member("spending")) {
-		c.Spending = append(c.Spending, readText(item))
-	}
-	status, _ := readSeq(l.member("http_status"))
-	c.HTTPStatus, c.ContentType = int(status), l.text("content_type")
-	c.Policy, _ = readDigest(l.text("policy_digest"))
-	for item := range itemsOf(l.member("redacted")) {
-		c.Replaced = c.Replaced || readText(item) != userinfo // which is never sent
-	}
-	if declarations := l.member("declarations"); declarations != nil {
-		c.Ruled = true
-		for item := range itemsOf(memberOf(declarations, "terms")) {
-			c.Terms = append(c.Terms, readTerm(item))
-		}
-	}
-	return c
-}
-
-// readTerm reads what writeTerm writes, as far as a ruling is made on it.
-func readTerm(raw []byte) (t rulings.Term) {
-	for name, value := range membersOf(raw) {
-		switch string(name) {
-		case "kind":
-			t.Kind = rulings.TermKind(readText(value))
-		case "mechanism":
-			t.Mechanism = rulings.Mechanism(readText(value))
-		case "url":
-			t.URL = readText(value)
-		case "final_url":
-			t.FinalURL = readText(value)
-		case "status":
-			n, _ := readSeq(value)
-			t.Status = int(n)
-		case "outcome":
-			t.Outcome = rulings.TermOutcome(readText(value))
-		case "cause":
-			t.Cause = readText(value)
-		case "cache":
-			t.Cache = rulings.CacheState(readText(value))
-		case "expires_at":
-			if ms, ok := readInstant(value); ok {
-				t.ExpiresAt = time.UnixMilli(ms).UTC()
-			}
-		case "object":
-			t.Object, _ = readDigest(readText(value))
-		}
-	}
-	return t
+	v.line.ruled(&v.redone.crossing, v.readObject)
+	return &v.redone.crossing
 }
 
 // compare returns what the ruling made again has that the record has not; empty

@@ -28,10 +28,7 @@ type hopBreaches struct {
 // Of the crossing's own host that was ruled before. The error is a
 // *terms.FetchError.
 func (u *Upstream) hop(ctx context.Context, o hostkey.Origin) error {
-	x, policy := crossingOf(ctx), u.opt.Policy()
-	if x != nil {
-		policy = x.policy
-	}
+	x, policy := crossingOf(ctx), u.policyOf(ctx)
 	if policy == nil || x != nil && x.origin.Host == o.Host {
 		return nil
 	}
@@ -51,6 +48,15 @@ func (u *Upstream) hop(ctx context.Context, o hostkey.Origin) error {
 		x.hops.list = append(x.hops.list, b)
 	}
 	return nil
+}
+
+// policyOf is the policy of the crossing on whose account terms are asked for, or
+// where there is none, the one in force.
+func (u *Upstream) policyOf(ctx context.Context) *rulings.Policy {
+	if x := crossingOf(ctx); x != nil {
+		return x.policy
+	}
+	return u.opt.Policy()
 }
 
 // noteHops puts breaches of requests for terms into the record, each host once.

@@ -91,7 +91,8 @@ func TestNoDefaultOfGoproxyIsLeft(t *testing.T) {
 	if carrier.Tr.Proxy != nil || carrier.Tr.DialContext == nil || carrier.Tr.DialTLSContext == nil {
 		t.Error("the transport can dial or asks the environment for a proxy")
 	}
-	for _, tr := range []*http.Transport{e.opt.Upstream.shared, e.opt.Upstream.multi, e.opt.Upstream.single} {
+	conns := e.opt.Upstream.pool(nil)
+	for _, tr := range []*http.Transport{conns.shared, conns.multi, conns.single} {
 		if tr.Proxy != nil || !tr.DisableCompression || tr.TLSClientConfig.InsecureSkipVerify {
 			t.Error("the edge's own transport has a default nobody chose")
 		}

@@ -45,7 +45,6 @@ func (e *legError) Unwrap() error { return e.err }
 // what the name resolved to (N18): a check before the resolution could be
 // fooled by a second answer.
 type guardedDialer struct {
-	policy  func() *rulings.Policy
 	offline bool   // no public address is dialled, and no host that policy does not name
 	shut    bool   // nothing is dialled: the run is a replay
 	exempt  string // host:port the guard does not judge: upstream.proxy
@@ -89,7 +88,8 @@ func (d *guardedDialer) reserve(addr netip.AddrPort) {
 	d.own = append(d.own, addr)
 }
 
-func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// dial connects to addr if policy's guard lets through what it resolves to.
+func (d *guardedDialer) dial(ctx context.Context, policy *rulings.Policy, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 	if err != nil {
 		return nil, &legError{legConnect, err}
 	}
-	if err := d.mayResolve(addr); err != nil {
+	if err := d.mayResolve(policy, addr); err != nil {
 		return nil, &legError{legConnect, err}
 	}
 	var watch dialWatch
@@ -107,7 +107,7 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 	conn, err := (&net.Dialer{
 		Timeout: connectTimeout,
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			return d.judge(key, addr, address)
+			return d.judge(policy, key, addr, address)
 		},
 	}).DialContext(ctx, network, addr)
 	if err != nil {
@@ -119,14 +119,13 @@ func (d *guardedDialer) dial(ctx context.Context, network, addr string) (net.Con
 
 // mayResolve refuses what is refused before a name is resolved, however the request
 // came to be made (O60).
-func (d *guardedDialer) mayResolve(addr string) error {
+func (d *guardedDialer) mayResolve(policy *rulings.Policy, addr string) error {
 	if d.shut {
 		return errShut
 	}
 	if !d.offline {
 		return nil
 	}
-	policy := d.policy()
 	if policy == nil {
 		policy = rulings.DefaultPolicy()
 	}
@@ -137,7 +136,7 @@ func (d *guardedDialer) mayResolve(addr string) error {
 }
 
 // judge rules on one resolved address for host; named is the dial's own target.
-func (d *guardedDialer) judge(host, named, resolved string) error {
+func (d *guardedDialer) judge(policy *rulings.Policy, host, named, resolved string) error {
 	addr, err := netip.ParseAddrPort(resolved)
 	if err != nil {
 		return err
@@ -147,10 +146,6 @@ func (d *guardedDialer) judge(host, named, resolved string) error {
 	}
 	if named == d.exempt {
 		return nil
-	}
-	policy := d.policy()
-	if policy == nil {
-		policy = rulings.DefaultPolicy()
 	}
 	switch {
 	case d.offline && rulings.Public(addr.Addr()):

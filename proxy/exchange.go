@@ -157,9 +157,9 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 // upload is not, its body having been closed with the attempt.
 func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
 	u := x.edge.opt.Upstream
-	resp, err := u.transportFor(x.client, r, out.URL.Host).RoundTrip(out)
+	resp, err := u.transportFor(x.client, x.policy, r, out.URL.Host).RoundTrip(out)
 	if err != nil && u.only2.learn(out.URL.Host, err) && out.Body == (emptyBody{}) {
-		return u.multi.RoundTrip(out)
+		return u.pool(x.policy).multi.RoundTrip(out)
 	}
 	return resp, err
 }

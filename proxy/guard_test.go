@@ -98,12 +98,12 @@ func TestN18ThePolicyNamesWhatIsLetThrough(t *testing.T) {
 // The address inside a NAT64 address is what is judged: otherwise a network that
 // has only IPv6 would be cut off.
 func TestN18NAT64IsJudgedByTheAddressInside(t *testing.T) {
-	d := guardedDialer{policy: func() *rulings.Policy { return rulings.DefaultPolicy() }}
+	var d guardedDialer
 	for addr, want := range map[string]error{
 		"[64:ff9b::5db8:d822]:80": nil, "93.184.216.34:80": nil, "[2606:2800:220:1::]:443": nil, "[2002:5db8:d822::1]:80": nil,
 		"[64:ff9b::a00:1]:80": errPrivate, "[::ffff:10.0.0.1]:80": errPrivate, "[fe80::1%eth0]:80": errPrivate, "169.254.169.254:80": errPrivate,
 	} {
-		if err := d.judge("public.test", "public.test:80", addr); !errors.Is(err, want) {
+		if err := d.judge(rulings.DefaultPolicy(), "public.test", "public.test:80", addr); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", addr, err, want)
 		}
 	}
@@ -111,11 +111,14 @@ func TestN18NAT64IsJudgedByTheAddressInside(t *testing.T) {
 
 // Without a policy that loads only public addresses are dialled.
 func TestN18WithoutAPolicyTheDefaultGuards(t *testing.T) {
-	d := guardedDialer{policy: func() *rulings.Policy { return nil }}
-	if err := d.judge("x.test", "x.test:80", "10.0.0.1:80"); !errors.Is(err, errPrivate) {
+	var d guardedDialer
+	u, err := NewUpstream(UpstreamOptions{Policy: func() *rulings.Policy { return nil }})
+	must(t, err)
+	policy := u.pool(nil).policy
+	if err := d.judge(policy, "x.test", "x.test:80", "10.0.0.1:80"); !errors.Is(err, errPrivate) {
 		t.Errorf("a private address: %v", err)
 	}
-	if err := d.judge("x.test", "x.test:80", "93.184.216.34:80"); err != nil {
+	if err := d.judge(policy, "x.test", "x.test:80", "93.184.216.34:80"); err != nil {
 		t.Errorf("a public address: %v", err)
 	}
 }
@@ -171,17 +174,17 @@ func TestN18TheAddressDialledIsTheOneJudged(t *testing.T) {
 	s := answering(t, false, "HTTP/1.1 204 No Content\r\n\r\n")
 	_, port, err := net.SplitHostPort(s.addr)
 	must(t, err)
-	var judged []string
-	policy := loopbackPolicyOf(t)
-	d := guardedDialer{policy: func() *rulings.Policy {
-		judged = append(judged, "judged")
-		return policy()
-	}}
-	conn, err := d.dial(t.Context(), "tcp", "site.test:"+port)
+	var d guardedDialer
+	conn, err := d.dial(t.Context(), loopbackPolicyOf(t)(), "tcp", "site.test:"+port)
 	must(t, err)
 	defer conn.Close()
-	remote := netip.MustParseAddrPort(conn.RemoteAddr().String())
-	if len(judged) != 1 || remote.Addr().String() != "127.0.0.1" {
-		t.Errorf("judged %d times, connected to %s", len(judged), remote)
+	if remote := netip.MustParseAddrPort(conn.RemoteAddr().String()); remote.Addr().String() != "127.0.0.1" {
+		t.Errorf("connected to %s", remote)
+	}
+	if _, err := d.dial(t.Context(), rulings.DefaultPolicy(), "tcp", "site.test:"+port); !errors.Is(err, errPrivate) {
+		t.Errorf("under a policy that does not let it through: %v", err)
+	}
+	if n := s.connections.Load(); n != 1 {
+		t.Errorf("%d connections were made", n)
 	}
 }

@@ -37,7 +37,7 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		return
 	}
 	x.rec.RequestedAt = time.Now()
-	up, err := e.opt.Upstream.dialTunnel(ctx, x.origin.Authority())
+	up, err := e.opt.Upstream.dialTunnel(ctx, x.policy, x.origin.Authority())
 	if err != nil {
 		x.failTunnel(conn, r, err)
 		return
@@ -152,14 +152,14 @@ func endHalf(dst, src net.Conn, err error) {
 }
 
 // dialTunnel connects to authority, through upstream.proxy where there is one.
-func (u *Upstream) dialTunnel(ctx context.Context, authority string) (net.Conn, error) {
+func (u *Upstream) dialTunnel(ctx context.Context, policy *rulings.Policy, authority string) (net.Conn, error) {
 	if u.opt.Proxy == nil {
-		return u.dialer.dial(ctx, "tcp", authority)
+		return u.dialer.dial(ctx, policy, "tcp", authority)
 	}
 	if u.opt.Proxy.Scheme != "http" {
 		return nil, errors.New("a tunnel can be opened through an http upstream.proxy only")
 	}
-	conn, err := u.dialer.dial(ctx, "tcp", proxyAddress(u.opt.Proxy))
+	conn, err := u.dialer.dial(ctx, policy, "tcp", proxyAddress(u.opt.Proxy))
 	if err != nil {
 		return nil, err
 	}

@@ -311,7 +311,7 @@ func TestO67_NothingIsSentForWhatWasNotRecorded(t *testing.T) {
 			if diff := cmp.Diff([]Missed{{"GET", host, left, 2}, {"GET", "unrecorded.test", left, 1}, {"CONNECT", "tunnel.test", left, 1}}, e.opt.Upstream.Missed()); diff != "" {
 				t.Errorf("missed (-want +got):\n%s", diff)
 			}
-			if _, err := e.opt.Upstream.dialer.dial(t.Context(), "tcp", o.Listener.Addr().String()); err == nil {
+			if _, err := e.opt.Upstream.dialer.dial(t.Context(), nil, "tcp", o.Listener.Addr().String()); err == nil {
 				t.Error("a replay dialled")
 			}
 		})

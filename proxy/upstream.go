@@ -37,8 +37,9 @@ const (
 
 // UpstreamOptions say how requests leave the edge.
 type UpstreamOptions struct {
-	// Policy returns the effective policy for the address guard, or nil while
-	// none loads; then only public addresses are dialled.
+	// Policy returns the policy under which the edge asks for terms on account of
+	// no crossing, or nil while none loads; then only public addresses are
+	// dialled. A crossing brings its own.
 	Policy func() *rulings.Policy
 
 	CAFile      string        // PEM file added to the system's roots; empty for none
@@ -57,14 +58,7 @@ type Upstream struct {
 	opt    UpstreamOptions
 	dialer guardedDialer
 	roots  *x509.CertPool
-
-	// An agent's request goes on in the version it came in: the site sees what
-	// the agent would have been without us, and an HTTP/1.1 agent's parallel
-	// requests do not queue on one connection. Hosts that speak HTTP/2 alone get
-	// that from everybody.
-	shared *http.Transport // HTTP/1.1 connections any agent's request may use
-	multi  *http.Transport // the same, HTTP/2 where the host offers it
-	single *http.Transport // one request a connection: for what net/http might send twice
+	pools  pools
 	only2  onlyHTTP2
 
 	recorder *recorder // nil: nothing is recorded
@@ -78,7 +72,7 @@ func NewUpstream(o UpstreamOptions) (*Upstream, error) {
 		o.HeadTimeout = defaultHeadTimeout
 	}
 	u := &Upstream{opt: o}
-	u.dialer.policy, u.dialer.offline, u.dialer.shut = o.Policy, o.Offline, o.Replay != nil
+	u.dialer.offline, u.dialer.shut = o.Offline, o.Replay != nil
 	if o.Record != nil {
 		u.recorder = &recorder{w: o.Record}
 	}
@@ -100,10 +94,6 @@ func NewUpstream(o UpstreamOptions) (*Upstream, error) {
 			return nil, fmt.Errorf("upstream.ca_file %s holds no PEM certificate", o.CAFile)
 		}
 	}
-	u.shared = u.transport("http/1.1")
-	u.multi = u.transport("h2", "http/1.1")
-	u.single = u.transport("h2", "http/1.1")
-	u.single.DisableKeepAlives = true
 	return u, nil
 }
 
@@ -118,14 +108,17 @@ func proxyAddress(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// transport returns a transport that offers protocols by ALPN.
-func (u *Upstream) transport(protocols ...string) *http.Transport {
+// transport returns a transport that offers protocols by ALPN, and dials what
+// policy's guard lets through.
+func (u *Upstream) transport(policy *rulings.Policy, protocols ...string) *http.Transport {
 	cfg := &tls.Config{RootCAs: u.roots, MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		ClientSessionCache: tls.NewLRUClientSessionCache(maxIdle)}
 	t := &http.Transport{
-		DialContext: u.dialer.dial,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return u.dialer.dial(ctx, policy, network, addr)
+		},
 		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return u.dialTLS(ctx, network, addr, cfg)
+			return u.dialTLS(ctx, policy, network, addr, cfg)
 		},
 		TLSClientConfig:        cfg.Clone(), // used behind upstream.proxy; net/http edits its copy
 		TLSHandshakeTimeout:    tlsTimeout,
@@ -154,8 +147,8 @@ func (u *Upstream) transport(protocols ...string) *http.Transport {
 
 // dialTLS connects and completes the handshake, so that its fault and its time
 // are known apart from those of the connect.
-func (u *Upstream) dialTLS(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {
-	raw, err := u.dialer.dial(ctx, network, addr)
+func (u *Upstream) dialTLS(ctx context.Context, policy *rulings.Policy, network, addr string, cfg *tls.Config) (net.Conn, error) {
+	raw, err := u.dialer.dial(ctx, policy, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -221,17 +214,18 @@ func (u *Upstream) Get(ctx context.Context, target string, header http.Header) (
 
 // fetch sends the edge's own request.
 func (u *Upstream) fetch(req *http.Request) (*http.Response, error) {
-	t, authority := u.shared, req.URL.Host
+	conns := u.pool(u.policyOf(req.Context()))
+	t, authority := conns.shared, req.URL.Host
 	if o, err := hostkey.ParseOrigin(req.URL.Scheme, req.URL.Host); err == nil {
 		authority = o.Authority()
 	}
 	// The page comes over the same connection then, if it comes next.
 	if x := crossingOf(req.Context()); u.only2.has(authority) || x != nil && x.rec.Client.Protocol == "h2" {
-		t = u.multi
+		t = conns.multi
 	}
 	resp, err := t.RoundTrip(req)
 	if err != nil && u.only2.learn(authority, err) {
-		resp, err = u.multi.RoundTrip(req) // nothing was sent: see crossing.roundTrip
+		resp, err = conns.multi.RoundTrip(req) // nothing was sent: see crossing.roundTrip
 	}
 	if err != nil {
 		return nil, fetchError(err)
@@ -280,9 +274,7 @@ func (u *Upstream) Close() {
 	if u.recorder != nil {
 		u.recorder.pending.Wait()
 	}
-	u.shared.CloseIdleConnections()
-	u.multi.CloseIdleConnections()
-	u.single.CloseIdleConnections()
+	u.pools.close()
 }
 
 // A client is one connection of an agent. It owns the upstream connections that
@@ -290,37 +282,46 @@ func (u *Upstream) Close() {
 type client struct {
 	conn net.Conn // as it was accepted; nil in tests of parts
 
-	mu    sync.Mutex
-	bound *http.Transport
+	mu     sync.Mutex
+	bound  *http.Transport
+	policy *rulings.Policy // whose guard bound dials under
 }
 
 type clientKey struct{}
 
-// transportFor picks the connections a request may use.
-func (u *Upstream) transportFor(c *client, r *http.Request, authority string) *http.Transport {
+// transportFor picks the connections a request ruled on policy may use.
+func (u *Upstream) transportFor(c *client, policy *rulings.Policy, r *http.Request, authority string) *http.Transport {
+	conns := u.pool(policy)
 	if r.Method == http.MethodTrace {
 		// net/http sends a TRACE again when a reused connection died, and a
 		// TRACE can carry no body that would keep it from that.
-		return u.single
+		return conns.single
 	}
-	if t := u.boundTo(c, r); t != nil {
+	if t := u.boundTo(c, conns.policy, r); t != nil {
 		return t
 	}
 	if r.ProtoMajor == 2 || u.only2.has(authority) {
-		return u.multi
+		return conns.multi
 	}
-	return u.shared
+	return conns.shared
 }
 
-// boundTo returns the transport that is c's alone, if it has or now needs one.
-func (u *Upstream) boundTo(c *client, r *http.Request) *http.Transport {
+// boundTo returns the transport that is c's alone, if it has or now needs one. A
+// login ends with the guard it was made under, as connections do.
+func (u *Upstream) boundTo(c *client, policy *rulings.Policy, r *http.Request) *http.Transport {
 	if c == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.bound == nil && bindsConnection(r.Header) {
-		c.bound = u.transport("http/1.1") // the only version such a login is defined for (RFC 4559)
+	if c.bound == nil && !bindsConnection(r.Header) {
+		return nil
+	}
+	if c.bound == nil || !c.policy.SameGuard(policy) {
+		if c.bound != nil {
+			c.bound.CloseIdleConnections()
+		}
+		c.bound, c.policy = u.transport(policy, "http/1.1"), policy // the only version such a login is defined for (RFC 4559)
 	}
 	return c.bound
 }

@@ -121,7 +121,8 @@ func TestN17AClientCertificateThatIsNotNeeded(t *testing.T) {
 func TestN17NothingTurnsVerificationOff(t *testing.T) {
 	u, err := NewUpstream(UpstreamOptions{Policy: loopbackPolicyOf(t)})
 	must(t, err)
-	for name, tr := range map[string]*http.Transport{"shared": u.shared, "multi": u.multi, "single": u.single, "bound": u.transport("http/1.1")} {
+	conns := u.pool(nil)
+	for name, tr := range map[string]*http.Transport{"shared": conns.shared, "multi": conns.multi, "single": conns.single, "bound": u.transport(conns.policy, "http/1.1")} {
 		if tr.TLSClientConfig.InsecureSkipVerify || tr.TLSClientConfig.VerifyPeerCertificate != nil || tr.DialTLSContext == nil {
 			t.Errorf("the transport %s does not verify", name)
 		}

@@ -99,6 +99,8 @@ func NewPolicy(f PolicyFile) (*Policy, []Fault) {
 			fault(fmt.Sprintf("allow_private[%d]", i), "%v", err)
 		}
 	}
+	p.private = patternSet(p.private)
+	slices.SortFunc(p.prefixes, netip.Prefix.Compare)
 	p.allowSpending(f.Spend, fault)
 	p.describeOperator(f.Terms, fault)
 	p.allowances = readAllowances(f.Allowances, fault)
@@ -167,6 +169,12 @@ func (p *Policy) AllowsAddr(host string, addr netip.Addr) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.prefixes, func(pr netip.Prefix) bool { return pr.Contains(addr) })
+}
+
+// SameGuard reports whether p and q let the same addresses through for the same
+// hosts.
+func (p *Policy) SameGuard(q *Policy) bool {
+	return p == q || slices.Equal(p.prefixes, q.prefixes) && slices.Equal(p.private, q.private)
 }
 
 // Inside reports whether allow_private names o, which then may be asked by an edge

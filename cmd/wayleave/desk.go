@@ -41,7 +41,7 @@ func (e *edge) desk() (*http.Server, error) {
 		o.Names = []string{host}
 	}
 	if e.source.read != nil { // an edge of one command reads its configuration once
-		o.CheckPolicy, o.ReloadPolicy = e.checkPolicy, e.reloadPolicy
+		o.CheckPolicy, o.ReloadPolicy, o.Simulate = e.checkPolicy, e.reloadPolicy, e.simulate
 	}
 	if e.credentials != nil {
 		o.Issue = e.credentials.Issue

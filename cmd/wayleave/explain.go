@@ -42,6 +42,9 @@ func explainGet(url string) admin.ExplainRequest {
 // URL that cannot be understood is refused as the edge would refuse it.
 func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
 	policy := x.policy()
+	if policy != nil {
+		policy = policy.For(r.Session)
+	}
 	var purposes []rulings.Purpose
 	for _, p := range r.Purposes {
 		purposes = append(purposes, rulings.Purpose(p))
@@ -73,7 +76,7 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 	} else {
 		ruling, missing = x.book.RuleHeld(req, &known, policy)
 	}
-	paced, err := x.paceRuled(ctx, req, known, &ruling, len(missing) > 0)
+	paced, err := x.paceRuled(ctx, policy, req, known, &ruling, len(missing) > 0)
 	if err != nil {
 		return admin.Explanation{}, err
 	}
@@ -84,6 +87,7 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 		answer = explanation(purposes, ruling, known)
 	}
 	answer.Pacing = paced
+	tellBreaches(&answer, policy, ruling)
 	return answer, nil
 }
 

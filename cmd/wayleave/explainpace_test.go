@@ -158,7 +158,7 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			req := rulings.Request{Method: http.MethodGet, Origin: hostkey.Origin{Scheme: "https", Host: tt.host, Port: 443}, Target: "/"}
-			got, err := x.paceRuled(t.Context(), req, rulings.Terms{}, &tt.ruling, tt.open)
+			got, err := x.paceRuled(t.Context(), x.policy(), req, rulings.Terms{}, &tt.ruling, tt.open)
 			mustDo(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
@@ -169,7 +169,7 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 		})
 	}
 	x.policy = func() *rulings.Policy { return nil }
-	if got, err := x.paceRuled(t.Context(), rulings.Request{}, rulings.Terms{}, &byTerms, false); got != nil || err != nil {
+	if got, err := x.paceRuled(t.Context(), x.policy(), rulings.Request{}, rulings.Terms{}, &byTerms, false); got != nil || err != nil {
 		t.Errorf("without a policy nothing is sent, but %+v, %v", got, err)
 	}
 }

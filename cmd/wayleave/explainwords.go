@@ -40,6 +40,17 @@ func explanation(purposes []rulings.Purpose, r rulings.Ruling, known rulings.Ter
 	return e
 }
 
+// tellBreaches adds what the ruling found to break policy, and what becomes of that.
+func tellBreaches(e *admin.Explanation, policy *rulings.Policy, r rulings.Ruling) {
+	if policy == nil {
+		return
+	}
+	e.Mode = string(policy.Mode)
+	for _, b := range r.Breaches {
+		e.Breaches = append(e.Breaches, admin.Breach{Reason: b.Reason, Detail: b.Detail})
+	}
+}
+
 func purposeNames(purposes []rulings.Purpose) (names []string) {
 	for _, p := range purposes {
 		names = append(names, string(p))
@@ -75,12 +86,35 @@ func wouldChange(r rulings.Ruling) string {
 		return "policy.spend would have to let this agent spend at this host, or the request would have to be without the field."
 	case rulings.PrivateAddress:
 		return "policy.allow_private would have to list the host or its prefix."
+	case rulings.TunnelNotListed:
+		return "connect_ports would have to list the port, or policy.tunnels the host of what is neither TLS nor HTTP."
 	case rulings.CrawlDelay, rulings.Backoff:
 		return "Asking again later: the host sets its pace, and nothing lifts it; pacing.max_wait says how long a request may wait for it."
 	case rulings.PacingStore:
 		return "The pacing state would have to be usable again."
 	}
-	return ""
+	return policyWouldChange[r.Reason]
+}
+
+// policyWouldChange says what would lift a rule of the operator's policy. What a
+// body comes to refuses no question that is asked beforehand, and a record that is
+// looked at.
+var policyWouldChange = map[rulings.Reason]string{
+	rulings.PolicyUnavailable:      "The section policy of the configuration would have to load; wayleave policy check lists what is wrong with it.",
+	rulings.HostDenied:             "policy.hosts.deny would have to be without the pattern: nothing else passes it.",
+	rulings.HostNotAllowed:         "policy.hosts.allow would have to list the host, or a rule of policy.hosts.rules to allow it.",
+	rulings.HostRuleRefuses:        "The first rule of policy.hosts.rules that matches the host would have to be another.",
+	rulings.LicenceRequired:        "policy.required_licence, or the rule of policy.hosts.rules for the host, would have to name the licence that governs the page or its standard.",
+	rulings.AllowanceExhausted:     "The next period, or a larger amount in policy.allowances.",
+	rulings.AllowanceUnenforceable: "The service would have to have a price in the allowance's currency, each answer to name its charge where the price is reported, and the ledger to be readable; else the next period.",
+	rulings.BodyCap:                "A smaller answer, such as a part of it, or a larger policy.caps.body_bytes.",
+	rulings.ContextBudget:          "A smaller answer, another session, or a larger policy.caps.context_bytes.",
+	rulings.NoText:                 "policy.caps.context_bytes would have to be left out: where context is counted, an answer has to have text.",
+	rulings.InjectionScreen:        "Another mode than strict carries it, and the record says where the text stands; policy.screens.exempt lets whole media types pass unscreened.",
+	rulings.PIIFound:               "Nothing: it is recorded in every mode and refuses in none.",
+	rulings.Unscreened:             "Another mode than strict carries it; policy.screens.exempt lists media types that need no screen, and policy.screens.limit_bytes is how much is read.",
+	rulings.Offline:                "The edge would have to be started without --offline, or policy.allow_private to name the host.",
+	rulings.NotRecorded:            "A recording that has an answer to this request.",
 }
 
 // demanded names the reports that licences demand and refuse for.
@@ -183,6 +217,9 @@ func inWords(e admin.Explanation) string {
 			b.line("  found at %s", t.FinalURL)
 		}
 	}
+	for _, breach := range e.Breaches {
+		b.line("breaks policy, which mode %s carries: %s: %s", e.Mode, breach.Reason, breach.Detail)
+	}
 	b.stated(e.Statements, e.Licences)
 	for _, p := range e.Purposes {
 		if word := e.Effective[p]; word != "" && len(e.Terms) > 0 {
@@ -202,6 +239,8 @@ func inWords(e admin.Explanation) string {
 
 func outcomeInWords(e admin.Explanation) string {
 	switch {
+	case e.Outcome == rulings.Proceed.String() && len(e.Breaches) > 0:
+		return e.Outcome + ", in breach of policy"
 	case e.Outcome == "":
 		return "undecided"
 	case e.Reason == "":

@@ -56,10 +56,12 @@ func (w *policyWorld) reload() (int, admin.PolicyCheck) {
 	return status, got
 }
 
-// Policies that say the same of where and another thing of what comes of it.
+// Policies that say the same of where and another thing of what comes of it, and
+// one under which no address of the machine is dialled.
 const (
 	openPolicy   = "policy: {allow_private: [127.0.0.0/8], hosts: {deny: [127.0.0.1]}, mode: observe}\n"
 	closedPolicy = "policy: {allow_private: [127.0.0.0/8], hosts: {deny: [127.0.0.1]}, mode: strict}\n"
+	publicPolicy = "policy: {allow_private: [192.168.77.0/24], hosts: {deny: [127.0.0.1]}, mode: strict}\n"
 	brokenPolicy = "policy: {allow_private: [127.0.0.0/8], mod: strict}\n"
 )
 
@@ -71,10 +73,11 @@ func TestO4ReloadsUnderLoadLeaveNoCrossingOnHalfAPolicy(t *testing.T) {
 	var stop atomic.Bool
 	var going sync.WaitGroup
 	var crossed [clients]atomic.Int64
+	urls := [...]string{w.site.URL, strings.Replace(w.site.URL, "127.0.0.1", "localhost", 1)} // whose address only a dial finds out
 	for i := range clients {
 		going.Go(func() {
 			for !stop.Load() {
-				if status, err := w.cross(t.Context(), w.site.URL+"/a"); err != nil || status != http.StatusOK && status != http.StatusForbidden {
+				if status, err := w.cross(t.Context(), urls[i%2]+"/a"); err != nil || status != http.StatusOK && status != http.StatusForbidden {
 					t.Errorf("status %d, error %v", status, err)
 					return
 				}
@@ -83,7 +86,7 @@ func TestO4ReloadsUnderLoadLeaveNoCrossingOnHalfAPolicy(t *testing.T) {
 		})
 	}
 	for round := range rounds {
-		for _, lines := range []string{closedPolicy, brokenPolicy, openPolicy, brokenPolicy} {
+		for _, lines := range []string{closedPolicy, brokenPolicy, publicPolicy, openPolicy, brokenPolicy, publicPolicy} {
 			w.write(lines)
 			status, got := w.reload()
 			if want := lines != brokenPolicy; got.Loads != want || (status == http.StatusOK) != want {
@@ -91,8 +94,10 @@ func TestO4ReloadsUnderLoadLeaveNoCrossingOnHalfAPolicy(t *testing.T) {
 			}
 			before := crossed[round%clients].Load()
 			for crossed[round%clients].Load() == before && !t.Failed() { // some crossing is ruled on each of them
-				if _, err := w.cross(t.Context(), w.site.URL+"/a"); err != nil {
-					t.Error(err)
+				for _, url := range urls {
+					if _, err := w.cross(t.Context(), url+"/a"); err != nil {
+						t.Error(err)
+					}
 				}
 			}
 		}
@@ -101,8 +106,10 @@ func TestO4ReloadsUnderLoadLeaveNoCrossingOnHalfAPolicy(t *testing.T) {
 	going.Wait()
 	seen := w.outcomes()
 	want := map[string]bool{
-		loadWhole(t, openPolicy).Digest().String() + " delivered ":            true,
-		loadWhole(t, closedPolicy).Digest().String() + " refused host_denied": true,
+		loadWhole(t, openPolicy).Digest().String() + " delivered ":                true,
+		loadWhole(t, closedPolicy).Digest().String() + " refused host_denied":     true,
+		loadWhole(t, closedPolicy).Digest().String() + " delivered ":              true, // localhost
+		loadWhole(t, publicPolicy).Digest().String() + " refused private_address": true,
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("policies and what came of them (-want +got):\n%s", diff)

@@ -43,14 +43,18 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 		return evidence.Redone{}, errRuleset
 	}
 	var policy *rulings.Policy // nil refuses, as it did then
-	var purposes []rulings.Purpose
 	if c.Policy != (rulings.Digest{}) {
 		var err error
 		if policy, err = d.policy(c); err != nil {
 			return evidence.Redone{}, err
 		}
-		purposes = policy.Purposes
 	}
+	return d.under(c, policy)
+}
+
+// under makes the ruling of c on policy, which may be another one than it was made
+// on then.
+func (d *redecider) under(c *evidence.RuledCrossing, policy *rulings.Policy) (evidence.Redone, error) {
 	origin, target, err := splitURL(c.URL)
 	if err != nil {
 		return evidence.Redone{}, errNoRequest
@@ -61,9 +65,9 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 	if err != nil {
 		return evidence.Redone{}, err
 	}
-	again := evidence.Redone{Ruling: rulings.Decide(req, known, policy), Purposes: purposes}
+	again := evidence.Redone{Ruling: rulings.Decide(req, known, policy)}
 	if policy != nil {
-		again.Mode = policy.Mode
+		again.Mode, again.Purposes = policy.Mode, policy.Purposes
 	}
 	if policy != nil && (c.Replaced || c.Cut) {
 		again.Hangs = hangs(c, req, known, policy)
