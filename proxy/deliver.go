@@ -379,6 +379,9 @@ func (b *flowingBody) abandon(err error) {
 	b.src.Close() // at once: the source need not go on sending
 	b.partial()
 	b.x.rec.Failure = evidence.Failure{Kind: "client", Detail: fmt.Sprintf("writing to the client: %v", err)}
+	if b.x.edge.baseCtx.Err() != nil { // its connection was closed for that
+		b.x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
+	}
 	b.x.end(evidence.Abandoned)
 	panic(http.ErrAbortHandler)
 }
