@@ -47,17 +47,30 @@ func (x *crossing) context() *contextUse {
 func (c *contextUse) reserve(n, most int64) (left int64, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.known {
-		if c.used, err = c.read(); err != nil {
-			return 0, false, err
-		}
-		c.known = true
-	}
-	if left = max(0, most-c.used-c.reserved); n > left {
-		return left, false, nil
+	if left, err = c.leftOf(most); err != nil || n > left {
+		return left, false, err
 	}
 	c.reserved += n
 	return left - n, true, nil
+}
+
+// left is what is left of most.
+func (c *contextUse) left(most int64) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leftOf(most)
+}
+
+// leftOf is left under mu.
+func (c *contextUse) leftOf(most int64) (int64, error) {
+	if !c.known {
+		used, err := c.read()
+		if err != nil {
+			return 0, err
+		}
+		c.used, c.known = used, true
+	}
+	return max(0, most-c.used-c.reserved), nil
 }
 
 // settle ends a reservation of n: what was delivered whole is used.

@@ -50,6 +50,7 @@ type crossing struct {
 	summed      bool
 	holds       int64  // octets of memory
 	reserved    int64  // octets of the session's context
+	cut         error  // of a body that broke off while it was held; nil: it did not
 	meter       *meter // of a body that is passed on before its size is known
 
 	hops hopBreaches // by requests for terms on account of this one

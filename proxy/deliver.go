@@ -31,6 +31,10 @@ var (
 // longer one has its crossing_opened by then and its end held back.
 func (x *crossing) deliver(r *http.Request, resp *http.Response) *http.Response {
 	switch {
+	case x.cut != nil:
+		resp.Body.Close()
+		x.watch.done = time.Now()
+		return x.breakOff(r, resp, x.cut)
 	case resp.StatusCode == http.StatusSwitchingProtocols, bodiless(r, resp):
 		if err := x.settled(r.Context(), resp); err != nil { // its head is all there is of it
 			resp.Body.Close()
@@ -107,13 +111,9 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 	resp.Body.Close()
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(int64(n))
-	x.pass(r, resp)
 	if err != nil && !isUnusable(err) {
 		wholeBuffers.Put(buf)
-		x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}
-		x.broken(r.Context(), err)
-		resp.Body = brokenBody{}
-		return resp
+		return x.breakOff(r, resp, err)
 	}
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = x.sumOf(data), int64(n)
 	x.hashContent(r.Context(), data)
@@ -123,13 +123,24 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 		wholeBuffers.Put(buf)
 		return x.notUsed(r, err)
 	}
-	if x.meter != nil && x.meter.over(x.rec.ContentBytes) {
+	if x.meter != nil && x.meter.over(x.contentSize()) {
 		wholeBuffers.Put(buf)
 		return x.refuse(r, x.ruling)
 	}
+	x.pass(r, resp)
 	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
 	x.end(evidence.Delivered)
 	resp.Body = &settledBody{x: x, ctx: r.Context(), data: data, buf: buf}
+	return resp
+}
+
+// breakOff answers with a body that broke off before any of it was released: so
+// does the client's connection.
+func (x *crossing) breakOff(r *http.Request, resp *http.Response, err error) *http.Response {
+	x.pass(r, resp)
+	x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}
+	x.broken(r.Context(), err)
+	resp.Body = brokenBody{}
 	return resp
 }
 
@@ -227,6 +238,7 @@ type flowingBody struct {
 	ctx  context.Context
 
 	sum     hasher
+	late    []byte // the piece before the one that comes; see meter.late
 	read    int64
 	written int64
 }
@@ -244,7 +256,7 @@ func (b *flowingBody) Read([]byte) (int, error) {
 func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 	buf := flowBuffers.Get().(*[]byte)
 	defer flowBuffers.Put(buf)
-	b.sum.init(b.ctx, b.x.coding())
+	b.sum.init(b.ctx, b.x.coding(), b.x.meter != nil)
 	defer b.sum.stop()
 	if err := http.NewResponseController(b.x.w).Flush(); err != nil { // the head need not wait for the first byte
 		b.abandon(err)
@@ -254,16 +266,20 @@ func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 		n, err := b.src.Read(*buf)
 		if n > 0 {
 			b.read += int64(n)
+			piece := (*buf)[:n]
+			b.sum.add(piece)
 			if b.over() {
 				b.refuse()
 			}
-			piece := (*buf)[:n]
-			if b.read == b.resp.ContentLength {
+			switch {
+			case b.read == b.resp.ContentLength:
 				held = piece
 				if err == nil {
 					err = b.drain()
 				}
-			} else {
+			case b.x.meter != nil && b.x.meter.late:
+				b.delay(piece)
+			default:
 				b.write(piece)
 			}
 		}
@@ -273,7 +289,7 @@ func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 			// for the moment to end: nobody is there to take that end.
 			b.cut(b.ctx.Err())
 		case err == io.EOF && (b.resp.ContentLength < 0 || b.read == b.resp.ContentLength):
-			b.finish(held)
+			b.finish(append(b.late, held...))
 			return b.written, nil
 		case err == io.EOF:
 			b.cut(io.ErrUnexpectedEOF)
@@ -303,7 +319,7 @@ func (b *flowingBody) write(piece []byte) {
 	if err != nil {
 		b.abandon(err)
 	}
-	b.sum.Write(piece)
+	b.sum.served.Write(piece)
 	b.written += int64(len(piece))
 }
 
@@ -311,12 +327,12 @@ func (b *flowingBody) write(piece []byte) {
 func (b *flowingBody) finish(held []byte) {
 	x := b.x
 	keepTrailers(b.resp.Trailer)
-	b.sum.Write(held)
+	b.sum.served.Write(held)
 	x.watch.done = time.Now()
 	x.rec.Down = evidence.Counted(b.read)
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = b.sum.retrieved(), b.read
 	b.sum.content(x)
-	if x.meter != nil && x.meter.over(x.rec.ContentBytes) {
+	if x.meter != nil && x.meter.over(x.contentSize()) {
 		b.refuse()
 	}
 	x.restoreServed()
@@ -351,7 +367,7 @@ func (b *flowingBody) cut(err error) {
 // pace could not be kept (P40). It does not return.
 func (b *flowingBody) unused(held []byte, err error) {
 	b.partial()
-	b.sum.Write(held)
+	b.sum.served.Write(held)
 	b.x.rec.RetrievedHash, b.x.rec.RetrievedBytes = b.sum.retrieved(), b.read
 	b.sum.content(b.x)
 	b.x.broken(b.ctx, err)

@@ -95,7 +95,7 @@ type Edge struct {
 	heldBodies   heldBodies
 	heldWait     time.Duration // heldWait; a test has less patience, as in what follows
 	tools        toolbox
-	looking      chan struct{} // holds one for each screen that runs
+	looking      chan struct{} // holds one for each body that is screened
 	silence      time.Duration // silenceLimit
 	withholdTime time.Duration // withholdTime; likewise
 
@@ -141,8 +141,8 @@ func New(o Options) (*Edge, error) {
 	e.folded.edge = e
 	e.tunnelled.init()
 	e.outer = e.server(http.HandlerFunc(e.front))
-	e.outer.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-		return context.WithValue(ctx, clientKey{}, &client{})
+	e.outer.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, clientKey{}, &client{conn: c})
 	}
 	e.inner = e.server(http.HandlerFunc(e.inside))
 	e.inner.Protocols = new(http.Protocols)
@@ -150,6 +150,7 @@ func New(o Options) (*Edge, error) {
 	e.inner.Protocols.SetHTTP2(true)
 	e.inner.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		t := tunnelOf(c)
+		t.client.conn = c
 		ctx = context.WithValue(ctx, tunnelKey{}, t)
 		return context.WithValue(ctx, clientKey{}, &t.client)
 	}

@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -83,7 +85,32 @@ func (x *crossing) aborted() {
 		x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge met a fault of its own"}
 		x.end(evidence.Cut)
 	}
+	x.breakConnection()
 	panic(http.ErrAbortHandler)
+}
+
+// breakConnection resets the connection of a client that would take the mere end
+// of it for the end of the body: HTTP/1.0 has no other sign (RFC 9112, section 8).
+func (x *crossing) breakConnection() {
+	if x.rec.Client.Protocol != "HTTP/1.0" || x.client == nil {
+		return
+	}
+	conn := x.client.conn
+	for {
+		switch c := conn.(type) {
+		case *tls.Conn:
+			conn = c.NetConn()
+		case *tunnelConn:
+			conn = c.Conn
+		case *net.TCPConn:
+			// Errors mean that it is gone already.
+			_ = c.SetLinger(0)
+			_ = c.Close()
+			return
+		default:
+			return
+		}
+	}
 }
 
 // send hands the request to the transport, once.

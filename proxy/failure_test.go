@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -23,13 +25,17 @@ import (
 // errors and addresses of the edge's network.
 var leaks = regexp.MustCompile(`(?i)dial|tcp|lookup|x509|EOF|syscall|net/http|goroutine|panic|127\.0\.0\.1|10\.255|no such host|broken pipe|malformed`)
 
-// closedPort is an address of this machine on which nobody listens.
+// closedPort is an address of this machine on which nobody listens, and nobody
+// can before the test has ended.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { unix.Close(fd) })
+	must(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	addr, err := unix.Getsockname(fd)
+	must(t, err)
+	return fmt.Sprintf("127.0.0.1:%d", addr.(*unix.SockaddrInet4).Port)
 }
 
 // silentListener accepts connections and never says a word.

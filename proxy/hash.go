@@ -180,8 +180,8 @@ func inflate(r io.Reader) (io.Reader, error) {
 // where they are coded, of its content, which one goroutine of its own decodes.
 type hasher struct {
 	served  hash.Hash
-	decoded atomic.Int64   // octets of content, where it is coded
-	coded   *io.PipeWriter // nil when the content is not coded
+	decoded atomic.Int64 // octets of content, where it is coded
+	coded   *feed        // nil when the content is not coded
 	result  chan contentSum
 }
 
@@ -191,33 +191,51 @@ type contentSum struct {
 	err error
 }
 
-// init begins the sums. The end of ctx ends the decoding.
-func (h *hasher) init(ctx context.Context, coding string) {
+// init begins the sums. The end of ctx ends the decoding. In step, a Write returns
+// when all that its octets decode to is counted.
+func (h *hasher) init(ctx context.Context, coding string, step bool) {
 	h.served = sha256.New()
 	if identity(coding) {
 		return
 	}
-	var r *io.PipeReader
-	r, h.coded = io.Pipe()
+	h.coded = newFeed(step)
 	h.result = make(chan contentSum, 1)
-	go h.decode(ctx, r, coding)
+	go h.decode(ctx, h.coded, coding)
 }
 
-// decode ends when the pipe is closed, which stop and content see to.
-func (h *hasher) decode(ctx context.Context, r *io.PipeReader, coding string) {
-	sum, n, err := decodedSum(ctx, r, coding, &h.decoded)
+// decode ends when the feed is finished, which stop and content see to.
+func (h *hasher) decode(ctx context.Context, coded *feed, coding string) {
+	sum, n, err := decodedSum(ctx, coded, coding, &h.decoded)
 	// Octets behind the coded data, or all of them after an error, are let go.
-	r.CloseWithError(io.ErrClosedPipe)
+	coded.Close()
 	h.result <- contentSum{sum, n, err}
 }
 
 // Write never fails: content that cannot be decoded leaves a gap, not an error.
 func (h *hasher) Write(p []byte) (int, error) {
+	h.add(p)
 	h.served.Write(p)
+	return len(p), nil
+}
+
+// add decodes what was read and not passed on yet; Write is this and the sum of
+// what was.
+func (h *hasher) add(p []byte) {
 	if h.coded != nil {
 		h.coded.Write(p)
 	}
-	return len(p), nil
+}
+
+// size is how many octets of content have come, of read octets as served: as many
+// where they are not coded, or cannot be decoded (specs: policy O35).
+func (h *hasher) size(read int64) int64 {
+	switch {
+	case h.coded == nil:
+		return read
+	case h.coded.ended():
+		return max(read, h.decoded.Load())
+	}
+	return h.decoded.Load()
 }
 
 // retrieved is the sum of all octets written so far.
@@ -229,7 +247,7 @@ func (h *hasher) content(x *crossing) {
 		x.rec.ContentHash, x.rec.ContentBytes = x.rec.RetrievedHash, x.rec.RetrievedBytes
 		return
 	}
-	h.coded.Close()
+	h.coded.finish(io.EOF)
 	c := <-h.result
 	h.coded = nil
 	x.setContent(c.sum, c.n, c.err)
@@ -238,7 +256,7 @@ func (h *hasher) content(x *crossing) {
 // stop ends the decoding of a body that did not come to its end.
 func (h *hasher) stop() {
 	if h.coded != nil {
-		h.coded.CloseWithError(io.ErrUnexpectedEOF)
+		h.coded.finish(io.ErrUnexpectedEOF)
 		<-h.result
 	}
 }

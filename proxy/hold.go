@@ -97,6 +97,23 @@ func (m *measured) put(h held) {
 	m.resp.Body = &resumed{io.MultiReader(bytes.NewReader(h.raw), rest), m.resp.Body}
 }
 
+// broken reports whether the body did not come to its end.
+func (h *held) broken() bool {
+	return !h.whole && h.fault != errTooLong && h.fault != errNoRoom
+}
+
+// size is what is known of the size of a body that could not be read whole, under
+// limit: as served where that cannot be decoded (O35). all says that it is all.
+func (h *held) size(limit int64) (least int64, all bool) {
+	switch {
+	case h.whole && h.fault == errTooLong: // when decoded
+		return limit + 1, false
+	case h.whole && h.fault != errNoRoom:
+		return int64(len(h.raw)), true
+	}
+	return int64(len(h.raw)), false
+}
+
 // unheld says why a held body cannot be judged, and whether that is for want of
 // something that the edge needs.
 func (h *held) unheld() (why abstention) {
@@ -105,8 +122,6 @@ func (h *held) unheld() (why abstention) {
 		return abstention{why: h.fault.Error(), dependency: true}
 	case h.content == nil && errors.Is(h.fault, errTooLong):
 		return unreadable(bodytype.Length)
-	case !h.whole:
-		return abstention{why: "the body broke off"}
 	}
 	return unreadable(bodytype.Coding)
 }
@@ -121,6 +136,7 @@ func newHeldBodies() heldBodies { return heldBodies{semaphore.NewWeighted(heldLi
 func (x *crossing) room(ctx context.Context, n int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, x.edge.heldWait)
 	defer cancel()
+	n = min(n, heldLimit-x.holds) // one octet more than the limit, when that is all there is
 	if x.edge.heldBodies.room.Acquire(ctx, n) != nil {
 		return false
 	}

@@ -20,8 +20,10 @@ type measured struct {
 	head    bodytype.Head
 	kind    bodytype.Verdict // whether a screen can read it
 	screens rulings.Screens  // the zero value where none looks at it
-	cap     int64            // 0: none
 	counted bool             // it is counted as context
+
+	cap       int64 // 0: none
+	capBroken bool  // it is known to be over, and the mode carries that
 }
 
 // measure rules what the answer's size and content come to by the operator's
@@ -40,7 +42,8 @@ func (x *crossing) measure(r *http.Request, resp *http.Response) rulings.Ruling 
 	case m.counted && m.sized():
 		m.reserve(m.head.Length)
 	case m.counted || m.cap > 0 && !m.sized():
-		x.meter = &meter{x: x, cap: m.cap, counted: m.counted, broken: m.head.Length > m.cap}
+		x.meter = &meter{x: x, cap: m.cap, counted: m.counted, broken: m.capBroken,
+			late: !identity(x.rec.ContentCoding) && m.kind.Reason != bodytype.Stream}
 	}
 	return x.ruling
 }
@@ -88,8 +91,11 @@ func (m *measured) breach(stage rulings.Stage, b rulings.Breach) (refused bool) 
 // byHead rules what the head says: a length over the cap, a body without text
 // where context is counted, and one that no screen can read (O35, O37, O44).
 func (m *measured) byHead() (refused bool) {
-	if m.cap > 0 && m.head.Length > m.cap && m.breach(rulings.StageHead, overCap(m.head.Length, m.cap)) {
-		return true
+	if m.cap > 0 && m.head.Length > m.cap {
+		m.capBroken = true
+		if m.breach(rulings.StageHead, overCap(m.head.Length, m.cap)) {
+			return true
+		}
 	}
 	if m.grounds() && bodytype.Textless(m.head) && m.breach(rulings.StageHead, noText()) {
 		return true
@@ -117,19 +123,37 @@ func (m *measured) holds() bool {
 	return m.screens.On() || m.counted && (!m.sized() || m.kind.Readable() && m.head.Length <= m.x.policy.Screens.Limit)
 }
 
+// fits refuses a body of which it is known that it has at least least octets, where
+// that is more than is left of the session's context (O36).
+func (m *measured) fits(least int64) bool {
+	left, err := m.x.context().left(m.x.policy.Caps.Context)
+	switch {
+	case err != nil:
+		m.x.ruling = unknownContext(err)
+		return false
+	case least > left:
+		return !m.breach(rulings.StageBody, noRoom(least, left))
+	}
+	return true
+}
+
 // reserve takes what the body adds to the session's context (O36).
 func (m *measured) reserve(n int64) (refused bool) {
 	x := m.x
 	left, ok, err := x.context().reserve(n, x.policy.Caps.Context)
 	switch {
 	case err != nil:
-		x.ruling = rulings.CouldNotDecide("what the session's context holds: " + err.Error())
+		x.ruling = unknownContext(err)
 		return true
 	case ok:
 		x.reserved += n
 		return false
 	}
 	return m.breach(rulings.StageBody, noRoom(n, left))
+}
+
+func unknownContext(err error) rulings.Ruling {
+	return rulings.CouldNotDecide("what the session's context holds: " + err.Error())
 }
 
 func overCap(n, most int64) rulings.Breach {

@@ -75,6 +75,12 @@ func TestO35_ABodyOverTheCap(t *testing.T) {
 		"coded, short, at the cap": {pageBody{kind: "text/plain", coding: "br", octets: codedBy("br", under), known: true}, false, false},
 		"coded, flowing, over":     {pageBody{kind: "text/plain", coding: "gzip", octets: codedBy("gzip", over)}, true, true},
 		"a stream, over":           {pageBody{kind: "text/event-stream", octets: over}, true, true},
+
+		// What cannot be decoded counts as served.
+		"of no known coding, over":      {pageBody{kind: "text/plain", coding: "x-rot", octets: over}, true, true},
+		"of no known coding, at it":     {pageBody{kind: "text/plain", coding: "x-rot", octets: under}, false, false},
+		"no gzip, over":                 {pageBody{kind: "text/plain", coding: "gzip", octets: over}, true, true},
+		"gzip and more behind it, over": {pageBody{kind: "text/plain", coding: "gzip", octets: codedBy("gzip", "x") + over}, true, true},
 	}
 	w := startWeb(t)
 	for name, tt := range tests {
@@ -88,8 +94,8 @@ func TestO35_ABodyOverTheCap(t *testing.T) {
 			refused := tt.over && mode == "strict"
 			switch {
 			case refused && tt.flow:
-				if whole {
-					t.Errorf("%s, %s: it ended cleanly", mode, name)
+				if whole || len(body) > most || tt.body.coding == "gzip" && len(body) == len(tt.body.octets) {
+					t.Errorf("%s, %s: it ended cleanly, or %d octets came of %d", mode, name, len(body), len(tt.body.octets))
 				}
 				r.want(t, map[string]any{"refusal.reason": "body_cap", "refusal.stage": "body", "delivered.complete": false})
 			case refused:
@@ -107,6 +113,56 @@ func TestO35_ABodyOverTheCap(t *testing.T) {
 					t.Errorf("%s, %s: breaches %s", mode, name, diff)
 				}
 			}
+		}
+	}
+}
+
+// A breach that is known before the head goes out is told in it (O11).
+func TestO11_O35_ACapThatIsPassedByWhatIsHeldIsTold(t *testing.T) {
+	w := startWeb(t)
+	w.host("coded.test", "User-agent: *\n", pageBody{kind: "text/plain", coding: "gzip", octets: codedBy("gzip", strings.Repeat("x", 5000)), known: true}.serve)
+	w.host("long.test", "User-agent: *\n", pageBody{kind: "text/plain", octets: strings.Repeat("x", 5000)}.serve)
+	p := capped("prefer", 1000, 0)
+	p.Screens = rulings.ScreensFile{Injection: "on", LimitBytes: 2000}
+	for host, want := range map[string]string{"coded.test": "body_cap, unscreened", "long.test": "body_cap, unscreened"} {
+		if resp, _, whole := w.edge(edgeSetup{policy: p}).whole("http://" + host + "/page"); !whole || resp.Header.Get(breachField) != want {
+			t.Errorf("%s: whole %v, %s: %q", host, whole, breachField, resp.Header.Get(breachField))
+		}
+	}
+	if resp, _, _ := w.edge(edgeSetup{policy: capped("prefer", 1000, 0)}).whole("http://coded.test/page"); resp.Header.Get(breachField) != "body_cap" {
+		t.Errorf("%q", resp.Header.Get(breachField))
+	}
+}
+
+// What is held and known to be over is refused whole, though it is not known by
+// how much (O35, O36).
+func TestO35_O36_WhatIsHeldAndOverIsRefusedWhole(t *testing.T) {
+	w := startWeb(t)
+	w.host("long.test", "User-agent: *\n", pageBody{kind: "text/plain", octets: strings.Repeat("x", 50_000)}.serve)
+	w.host("rot.test", "User-agent: *\n", pageBody{kind: "text/plain", coding: "x-rot", octets: strings.Repeat("x", 50_000)}.serve)
+	w.host("bomb.test", "User-agent: *\n", pageBody{kind: "text/plain", coding: "gzip", octets: codedBy("gzip", strings.Repeat("x", 50_000))}.serve)
+	for reason, caps := range map[string]rulings.CapsFile{"body_cap": {BodyBytes: 5000, ContextBytes: 1 << 20}, "context_budget": {ContextBytes: 5000}} {
+		p := capped("strict", 0, 0)
+		p.Caps, p.Screens.LimitBytes = caps, 20_000
+		e := w.edge(edgeSetup{policy: p})
+		for _, host := range []string{"long.test", "rot.test", "bomb.test"} {
+			if resp, _, whole := e.whole("http://" + host + "/page"); !whole || resp.StatusCode != 403 || reasonOf(resp) != reason {
+				t.Errorf("%s, %s: %v, whole %v", reason, host, resp, whole)
+			}
+		}
+	}
+}
+
+// A body that is cut does not look whole to a client of HTTP/1.0 either, which
+// knows no other end than that of the connection (O35, N12).
+func TestN12_O35_ACutBodyDoesNotLookWholeInHTTP10(t *testing.T) {
+	for _, way := range http1 {
+		o := startOrigin(t, "User-agent: *\n", !way.secure, pageBody{kind: "text/plain", octets: strings.Repeat("x", 300_000)}.serve)
+		e := startEdge(t, edgeSetup{policy: capped("strict", 100_000, 0)})
+		c, target := e.rawBy(way, strings.TrimPrefix(strings.TrimPrefix(o.URL, "http://"), "https://"))
+		resp := c.send("GET " + target("/page") + " HTTP/1.0\r\nHost: " + strings.TrimPrefix(strings.TrimPrefix(o.URL, "http://"), "https://") + "\r\n\r\n")
+		if n, err := io.Copy(io.Discard, resp.Body); err == nil {
+			t.Errorf("%s: %d octets and a clean end", way.name, n)
 		}
 	}
 }
@@ -332,13 +388,22 @@ func TestO11_AnOriginsOwnNoticeIsTakenOff(t *testing.T) {
 	w := startWeb(t)
 	w.host("page.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set(breachField, "host_denied")
+		rw.Header().Set("Link", "</style.css>; rel=preload")
+		rw.WriteHeader(http.StatusEarlyHints)
+		rw.Header().Set("Trailer", breachField)
 		io.WriteString(rw, "page")
+		rw.(http.Flusher).Flush()
+		rw.Header().Set(breachField, "host_denied")
+		rw.Header().Set(http.TrailerPrefix+breachField, "host_denied")
 	})
 	for _, mode := range policyModes {
 		p := loopbackPolicy()
 		p.Mode = mode
-		if resp, _ := w.edge(edgeSetup{policy: p}).gets("s", "http://page.test/"); resp.Header[breachField] != nil {
-			t.Errorf("%s: %v", mode, resp.Header)
+		c := w.edge(edgeSetup{policy: p}).dial()
+		io.WriteString(c.Conn, "GET http://page.test/ HTTP/1.1\r\nHost: page.test\r\nTE: trailers\r\nConnection: close, TE\r\n\r\n")
+		octets, err := io.ReadAll(c.Reader)
+		if must(t, err); !strings.Contains(string(octets), "103 Early Hints") || strings.Contains(string(octets), breachField) {
+			t.Errorf("%s: %s", mode, octets)
 		}
 	}
 }

@@ -14,6 +14,11 @@ type meter struct {
 	counted bool  // as context
 	taken   int64 // of the session's context, so far
 	broken  bool  // the cap was passed, and the mode carries that
+
+	// late holds each piece back until the next one came: what a coded body comes to
+	// is known for sure only at its end, and a body that is refused then must not
+	// have been delivered. A stream's pieces are not held back for that.
+	late bool
 }
 
 // over rules that the content has come to total octets, and reports whether it
@@ -33,7 +38,7 @@ func (m *meter) over(total int64) bool {
 	left, ok, err := x.context().reserve(more, x.policy.Caps.Context)
 	switch {
 	case err != nil:
-		x.ruling = rulings.CouldNotDecide("what the session's context holds: " + err.Error())
+		x.ruling = unknownContext(err)
 	case !ok:
 		x.ruling.Break(x.policy.Mode, rulings.StageBody, noRoom(total, left+m.taken))
 	default:
@@ -44,19 +49,28 @@ func (m *meter) over(total int64) bool {
 	return true
 }
 
-// over reports whether the body may go no further: by what has come of its
-// content, of which the end may still be on its way through the decoder.
+// over reports whether the body may go no further. What came of it last was not
+// passed on yet.
 func (b *flowingBody) over() bool {
 	m := b.x.meter
-	return m != nil && m.over(b.content())
+	return m != nil && m.over(b.sum.size(b.read))
 }
 
-// content is how many octets of content have come.
-func (b *flowingBody) content() int64 {
-	if b.sum.coded == nil {
-		return b.read
+// delay passes on what was held back, and holds piece back.
+func (b *flowingBody) delay(piece []byte) {
+	if len(b.late) > 0 {
+		b.write(b.late)
 	}
-	return b.sum.decoded.Load()
+	b.late = append(b.late[:0], piece...)
+}
+
+// contentSize is the size of a body that was read to its end: of its content, or
+// as served where that could not be decoded (O35).
+func (x *crossing) contentSize() int64 {
+	if x.rec.ContentHash == (rulings.Digest{}) {
+		return x.rec.RetrievedBytes
+	}
+	return x.rec.ContentBytes
 }
 
 // refuse breaks off a body that was flowing when it passed what policy allows:

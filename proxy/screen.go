@@ -132,14 +132,15 @@ func (m *measured) byContent() (ruled bool) {
 		x.rec.Timings.Screen = time.Since(read)
 		x.watch.aside += x.rec.Timings.Screen
 	}()
-	if h.content == nil {
-		return m.screens.On() && !isUnusable(h.fault) && m.abstain(rulings.StageBody, h.unheld())
+	switch {
+	case h.broken() && !isUnusable(h.fault):
+		x.cut = h.fault // nothing of it was released, and nothing is
+		return true
+	case h.content == nil:
+		return m.unread(&h)
 	}
 	kind := m.kind.ByContent(h.content)
-	if m.grounds() && kind.Readable() && bodytype.Blank(h.content) && m.breach(rulings.StageBody, noText()) {
-		return true
-	}
-	if n := int64(len(h.content)); m.cap > 0 && n > m.cap && m.head.Length <= m.cap && m.breach(rulings.StageBody, overCap(n, m.cap)) {
+	if m.blank(kind, h.content) || m.overCap(int64(len(h.content))) {
 		return true
 	}
 	delivered, text := h.content, []byte(nil)
@@ -155,13 +156,51 @@ func (m *measured) byContent() (ruled bool) {
 	if text != nil {
 		delivered = text
 	}
-	if m.counted && m.reserve(int64(len(delivered))) {
+	if m.blank(kind, delivered) || m.counted && m.reserve(int64(len(delivered))) {
 		return true
 	}
 	if text != nil {
 		m.deliverText(&h, text)
 	}
 	return true
+}
+
+// unread rules a body of which the content is not known as a whole: by what is
+// known of its size, and as one that no screen has seen. It is true when the body
+// is refused, or is all there and was counted as it was served.
+func (m *measured) unread(h *held) (ruled bool) {
+	if isUnusable(h.fault) {
+		return false // delivery says so
+	}
+	size, all := h.size(m.x.policy.Screens.Limit)
+	if m.overCap(size) {
+		return true
+	}
+	if m.screens.On() && m.abstain(rulings.StageBody, h.unheld()) {
+		return true
+	}
+	switch {
+	case !m.counted:
+		return all
+	case all:
+		m.reserve(size)
+		return true
+	}
+	return !m.fits(size)
+}
+
+// blank refuses what is to ground an answer and has no text (O37).
+func (m *measured) blank(kind bodytype.Verdict, content []byte) (refused bool) {
+	return m.grounds() && kind.Readable() && bodytype.Blank(content) && m.breach(rulings.StageBody, noText())
+}
+
+// overCap refuses content over the cap, unless the head was ruled for that (O35).
+func (m *measured) overCap(size int64) (refused bool) {
+	if m.cap == 0 || size <= m.cap || m.capBroken {
+		return false
+	}
+	m.capBroken = true
+	return m.breach(rulings.StageBody, overCap(size, m.cap))
 }
 
 // A part is one form of a body that is screened (O42).
@@ -184,7 +223,12 @@ const (
 
 // screen runs the screens on the content and, of HTML, on the text in it (O42). It
 // returns the text where that is to be delivered in place of the page.
+//
+// As many run at once as there are processors: the text of a page may be three
+// times the page, and some pages take much memory to read.
 func (m *measured) screen(h *held, kind bodytype.Verdict) (text []byte) {
+	m.x.edge.looking <- struct{}{}
+	defer func() { <-m.x.edge.looking }()
 	parts := []part{partOf(ofContent, h.content)}
 	if identity(m.x.rec.ContentCoding) {
 		m.x.sum, m.x.summed = parts[0].Hash, true
@@ -311,11 +355,8 @@ func matched(s *screen, list []evidence.Match) rulings.Breach {
 const timeLimit = time.Second
 
 // run runs what looks at size octets, and says why it cannot count: it panicked,
-// or took too long. As many run at once as there are processors: some pages take
-// much memory.
+// or took too long.
 func (e *Edge) run(size int, look func()) (fault string) {
-	e.looking <- struct{}{}
-	defer func() { <-e.looking }()
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -337,6 +378,7 @@ func (m *measured) deliverText(h *held, text []byte) {
 	x.summed = false
 	resp.Body = &resumed{strings.NewReader(string(text)), resp.Body}
 	resp.ContentLength = int64(len(text))
+	resp.Trailer = nil // which was the page's
 	resp.TransferEncoding = nil
 	resp.Header.Set("Content-Length", fmt.Sprint(len(text)))
 	resp.Header.Set("Content-Type", "text/plain; charset=utf-8")

@@ -16,7 +16,7 @@ import (
 func keepTrailers(t http.Header) {
 	kept := endToEnd(t)
 	for name := range t {
-		if _, ok := kept[name]; !ok || !httpguts.ValidTrailerHeader(name) || name == "Alt-Svc" {
+		if _, ok := kept[name]; !ok || !httpguts.ValidTrailerHeader(name) || name == "Alt-Svc" || name == breachField {
 			delete(t, name)
 		}
 	}

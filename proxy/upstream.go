@@ -248,6 +248,8 @@ func (u *Upstream) Close() { u.pools.close() }
 // A client is one connection of an agent. It owns the upstream connections that
 // must not serve anybody else.
 type client struct {
+	conn net.Conn // as it was accepted; nil in tests of parts
+
 	mu     sync.Mutex
 	bound  *http.Transport
 	policy *rulings.Policy // whose guard bound dials under

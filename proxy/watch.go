@@ -83,6 +83,7 @@ func (w *upstreamWatch) interim(code int, header textproto.MIMEHeader) error {
 	h := w.w.Header()
 	maps.Copy(h, endToEnd(http.Header(header)))
 	delete(h, "Alt-Svc") // as in the final answer
+	delete(h, breachField)
 	w.w.WriteHeader(code)
 	clear(h)
 	return nil

@@ -48,7 +48,7 @@ func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
 	defer resp.Body.Close()
 
 	var sum hasher
-	sum.init(ctx, x.rec.ContentCoding)
+	sum.init(ctx, x.rec.ContentCoding, false)
 	defer sum.stop()
 	n, err := io.Copy(&sum, io.LimitReader(resp.Body, withholdLimit))
 	if isUnusable(err) {

@@ -25,8 +25,8 @@ func (d *decision) notAsked() (list []Term) {
 			list = d.leave(list, ByLink, links.Licences(pageURL(d.req.Origin, d.req.Target), lines).Licences)
 		}
 	}
-	if d.stage == StageBody {
-		list = d.leave(list, ByHTML, d.terms.Response.HTML.Head.Licences)
+	if page := d.terms.Response; d.stage == StageBody && page.HTML != nil && page.HTML.Head != nil {
+		list = d.leave(list, ByHTML, page.HTML.Head.Licences)
 	}
 	return list
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -138,7 +137,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 // source returns where the configuration comes from. Of the given flags those
 // that were set override keys: flag name to key.
 func (c *cli) source(cmd *cobra.Command, f configFlags, overrides map[string]string) source {
-	s := source{file: f.file, getenv: c.getenv, flags: map[string]string{}, read: os.ReadFile}
+	s := source{file: f.file, getenv: c.getenv, flags: map[string]string{}, read: readConfig}
 	if cmd.Flags().Changed("data") {
 		s.flags["data"] = f.data
 	}

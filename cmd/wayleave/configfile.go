@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,6 +52,17 @@ type fileReader struct {
 
 func newFileReader(name string) *fileReader {
 	return &fileReader{name: name, seen: map[string]int{}, places: map[string]position{}}
+}
+
+// readConfig reads a configuration file, and no more of it than shows that it is
+// too large: the name may be that of a device.
+func readConfig(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxConfig+1))
 }
 
 // at returns where n stands.

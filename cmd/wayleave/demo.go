@@ -157,7 +157,7 @@ policy:
 		durable.WriteFile(file, []byte(text), 0o600),
 	)
 	// Whatever variables are set here, the demo is always the same.
-	return source{file: file, getenv: func(string) string { return "" }, read: os.ReadFile}, err
+	return source{file: file, getenv: func(string) string { return "" }, read: readConfig}, err
 }
 
 // printDemo prints the table and what to do next. It is an error when a row is

@@ -1,0 +1,82 @@
+package rulings_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/rulings"
+)
+
+// ruledIn decides a request to http://page.test/a under a policy in a mode.
+func ruledIn(t *testing.T, f rulings.PolicyFile, mode rulings.Mode, terms rulings.Terms) rulings.Ruling {
+	t.Helper()
+	f.Mode = string(mode)
+	p, faults := rulings.NewPolicy(f)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	origin, err := hostkey.ParseOrigin("http", "page.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rulings.Decide(rulings.Request{Method: "GET", Origin: origin, Target: "/a"}, terms, p)
+}
+
+// Only the zero mode and strict refuse what other modes carry, and nothing carries
+// what every mode refuses (O11). A mode that nobody defined is strict.
+func TestO11_WhatEachModeCarries(t *testing.T) {
+	carried := []rulings.Reason{rulings.HostDenied, rulings.HostNotAllowed, rulings.HostRuleRefuses, rulings.LicenceRequired, rulings.AllowanceExhausted,
+		rulings.AllowanceUnenforceable, rulings.BodyCap, rulings.InjectionScreen, rulings.PIIFound, rulings.Unscreened}
+	for _, reason := range rulings.Reasons() {
+		for _, mode := range []rulings.Mode{rulings.ModeObserve, rulings.ModePrefer, rulings.ModeStrict, "", "lenient"} {
+			lenient := mode == rulings.ModeObserve || mode == rulings.ModePrefer
+			want := slices.Contains(carried, reason) && lenient || reason == rulings.PIIFound
+			var r rulings.Ruling
+			if refused := r.Break(mode, rulings.StageHead, rulings.Breach{Reason: reason}); mode.Carries(reason) != want || refused == want || r.Refused() != true {
+				t.Errorf("%q, %s: carried %v, refused %v", mode, reason, mode.Carries(reason), refused)
+			}
+		}
+	}
+}
+
+// The operator's names are told by their place; the record has them (O13).
+func TestO13_NamesAreToldByPosition(t *testing.T) {
+	const secret = "partner-whose-name-is-secret"
+	for _, tt := range []struct {
+		hosts rulings.HostsFile
+		told  string
+	}{
+		{rulings.HostsFile{Deny: []string{"*.zz.test", "page.test"}}, "hosts.deny 2"},
+		{rulings.HostsFile{Rules: []rulings.HostRuleFile{{Host: secret + ".test", Action: "allow"}, {Host: "*", Action: "refuse"}}}, "hosts.rules 2"},
+		{rulings.HostsFile{Allow: []string{secret + ".test"}}, "hosts.allow"},
+	} {
+		r := ruledIn(t, rulings.PolicyFile{Hosts: tt.hosts}, rulings.ModeStrict, rulings.Terms{})
+		if told := r.Told.String(); !strings.Contains(told, tt.told) || strings.Contains(told, secret) || strings.Contains(told, "*") || r.WhoseTerm() != rulings.WhoseOperator {
+			t.Errorf("%q is told of %+v", told, tt.hosts)
+		}
+	}
+}
+
+// A page that states no licence, or of which nothing could be read, does not have
+// the one that is required (O16).
+func TestO16_APageThatStatesNothingHasNoLicence(t *testing.T) {
+	site := rulings.ParseSite([]byte("User-agent: *\n"))
+	for name, page := range map[string]*rulings.HTMLTerms{
+		"a head that states nothing": {}, "a head that was not seen": {Unseen: "the content coding cannot be undone"},
+	} {
+		known := rulings.Terms{Response: rulings.ResponseOf(200, http.Header{"Content-Type": {"text/html"}})}
+		known.Robots.Site = site
+		known.Robots.URL = "http://page.test/robots.txt"
+		known.Response.HTML = page
+		f := rulings.PolicyFile{RequiredLicence: []string{"https://lic.test/l"}}
+		if r := ruledIn(t, f, rulings.ModeStrict, known); r.Outcome != rulings.Withhold || r.Reason != rulings.LicenceRequired || len(r.Breaches) > 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if r := ruledIn(t, f, rulings.ModeObserve, known); r.Outcome != rulings.Proceed || len(r.Breaches) != 1 || r.Gaps[len(r.Gaps)-1].Reason != rulings.GapEvidenceMissing {
+			t.Errorf("%s, carried: %+v", name, r)
+		}
+	}
+}
