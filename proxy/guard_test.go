@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -184,7 +186,9 @@ func TestN18TheAddressDialledIsTheOneJudged(t *testing.T) {
 	if _, err := d.dial(t.Context(), rulings.DefaultPolicy(), "tcp", "site.test:"+port); !errors.Is(err, errPrivate) {
 		t.Errorf("under a policy that does not let it through: %v", err)
 	}
-	if n := s.connections.Load(); n != 1 {
-		t.Errorf("%d connections were made", n)
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	must(t, err)
+	if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || s.connections.Load() != 1 {
+		t.Errorf("%d connections were made, error %v", s.connections.Load(), err)
 	}
 }

@@ -482,6 +482,34 @@ func TestO6_AnOverlayRulesItsSessions(t *testing.T) {
 	}
 }
 
+// What the edge lacks is said, with a gap, and nothing weaker is done in its place
+// (O61): a site that is not there, a screen that cannot run.
+func TestO61_WhatIsMissingIsSaid(t *testing.T) {
+	w := startWeb(t)
+	w.host("page.test", "User-agent: *\n", nil)
+	down := closedPort(t)
+	p := screening("strict", "injection")
+	p.Services = []string{"127.0.0.1"}
+	e := startEdge(t, edgeSetup{policy: p})
+	if resp, body := e.gets("s", "http://"+down+"/"); resp.StatusCode != 502 || reasonOf(resp) != "connection_refused" {
+		t.Errorf("%s %s", resp.Status, body)
+	}
+	r := e.final(down)
+	r.want(t, map[string]any{"outcome": "unavailable", "delivered": nil})
+	if gaps := r.gapReasons(); !slices.Equal(gaps, []string{evidence.DependencyUnavailable}) {
+		t.Errorf("gaps %v", gaps)
+	}
+	e = w.edge(edgeSetup{policy: screening("strict", "injection"), edge: func(e *Edge) {
+		e.tools.injection.scan = func([]byte) ([]evidence.Match, bool) { panic("it is not there") }
+	}})
+	if resp, body := e.gets("s", "http://page.test/"); resp.StatusCode != 403 || reasonOf(resp) != "unscreened" {
+		t.Errorf("%s %s", resp.Status, body)
+	}
+	if gaps := e.final("page.test").gapReasons(); !slices.Equal(gaps, []string{evidence.DependencyUnavailable}) {
+		t.Errorf("gaps %v", gaps)
+	}
+}
+
 // Offline, nothing outside is resolved or dialled (O60).
 func TestO60_OfflineAsksOnlyWhatIsNamed(t *testing.T) {
 	w := startWeb(t)

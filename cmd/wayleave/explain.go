@@ -23,6 +23,8 @@ type explainer struct {
 	pacing *proxy.Pacing
 	ports  *proxy.PortSet
 	loop   func(hostkey.Origin) bool // reports an address of the edge's own
+
+	offline bool // nothing is had from outside
 }
 
 func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
@@ -30,7 +32,7 @@ func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Expla
 }
 
 func (e *edge) explainer() explainer {
-	return explainer{e.book, e.policy.Load, e.pacing, e.cfg.connectPorts, e.upstream.LeadsBack}
+	return explainer{e.book, e.policy.Load, e.pacing, e.cfg.connectPorts, e.upstream.LeadsBack, e.mode.offline}
 }
 
 // explainGet is the question about a plain GET of url, fetching what terms it needs.
@@ -67,6 +69,7 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 	req := rulings.Request{
 		Method: r.Method, Origin: origin, Target: target, UserAgent: r.Headers.Get("User-Agent"),
 		User: r.Session, Spending: payment.Spending(r.Headers), Purposes: purposes,
+		Offline: x.offline,
 	}
 	var known rulings.Terms
 	var ruling rulings.Ruling
