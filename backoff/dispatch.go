@@ -25,6 +25,7 @@ type Dispatcher struct {
 	sender string // begins the ID of each reservation of this process
 	last   atomic.Uint64
 
+	good  goodAnswers
 	lines sync.Map   // of host to *line: the hosts that somebody waits for or that were asked just now
 	mu    sync.Mutex // guards which lines there are, and how many use each
 }
@@ -88,7 +89,8 @@ func (d *Dispatcher) unhindered(ctx context.Context, r *Request) (pass *Pass, do
 	if _, waiting := d.lines.Load(r.Host); waiting || r.turns() {
 		return nil, false, nil
 	}
-	state, now, err := d.store.Look(ctx, r.Host)
+	failed := d.good.failed.Load()
+	state, now, err := d.look(ctx, r.Host)
 	if err != nil {
 		v := visit{d: d, req: *r}
 		return nil, true, v.refused(err)
@@ -99,7 +101,11 @@ func (d *Dispatcher) unhindered(ctx context.Context, r *Request) (pass *Pass, do
 	if _, waiting := d.lines.Load(r.Host); waiting { // a failure began to come in (P22)
 		return nil, false, nil
 	}
-	return &Pass{d: d, req: *r, paced: r.paced(state)}, true, nil
+	pass = &Pass{d: d, req: *r, paced: r.paced(state)}
+	if state.SetAt.IsZero() {
+		pass.clean = cleanLook{true, now, time.Now(), failed}
+	}
+	return pass, true, nil
 }
 
 // paced reports whether the answer dates a turn (P2, P10).

@@ -21,6 +21,7 @@ type Pass struct {
 	waiter *waiter // its place in the line
 	visit  *visit  // that it came of; nil with line
 	paced  bool
+	clean  cleanLook // that let it go
 
 	mu          sync.Mutex // guards what follows
 	reservation string     // ID of the sender; empty: the host is not reserved
@@ -114,9 +115,17 @@ func (p *Pass) Answered(ctx context.Context, a Answer) (Change, error) {
 	}
 	p.handed = true
 	a.Paced, a.Reservation, a.Tenant = p.paced && !p.dated, p.reservation, p.req.Tenant
+	if p.d.unchanged(p, a) {
+		change := Change{Event: EventNone, State: State{Host: p.req.Host}}
+		p.end(change)
+		return change, nil
+	}
 	change, err := p.d.store.Answered(context.WithoutCancel(ctx), p.req.Host, a)
 	if err != nil {
 		return Change{}, p.unusable(ctx, a.Status, err)
+	}
+	if change.Event == EventSet {
+		p.d.good.failed.Add(1)
 	}
 	if change.Event != EventNone {
 		r := change.State.ruling(string(change.Event))

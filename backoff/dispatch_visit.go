@@ -100,7 +100,7 @@ func (v *visit) arrive(ctx context.Context) error {
 // look asks the store what binds the host, and lets the line know.
 func (v *visit) look(ctx context.Context, budget time.Duration) (Next, error) {
 	asked := time.Now()
-	state, now, err := v.d.store.Look(ctx, v.req.Host)
+	state, now, err := v.d.look(ctx, v.req.Host)
 	if err != nil {
 		return Next{}, err
 	}
