@@ -2,15 +2,14 @@ package allowances
 
 import (
 	"encoding/json"
-	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wayleave/wayleave/internal/money"
+	"github.com/wayleave/wayleave/internal/vectors"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -41,15 +40,8 @@ type policyOf struct {
 // folder that WAYLEAVE_VECTORS names, or below testdata/vectors, on a ledger: what
 // the proxy does with the verdict is its own test's matter.
 func TestVectorsO30ToO34(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
 	count := 0
-	for _, v := range readVectors(t, dir) {
-		if !strings.HasPrefix(v.ID, "money-") {
-			continue
-		}
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "policy.json", vectors.Group("money")) {
 		for _, mode := range []string{"observe", "prefer", "strict"} {
 			var want expectation
 			if v.Expect[mode] == nil {
@@ -61,26 +53,8 @@ func TestVectorsO30ToO34(t *testing.T) {
 		}
 	}
 	if count == 0 {
-		t.Fatalf("no cases of money below %s", dir)
+		t.Fatal("no cases of money")
 	}
-}
-
-func readVectors(t *testing.T, dir string) (all []vector) {
-	t.Helper()
-	must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() != "policy.json" {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []vector }
-		err = json.Unmarshal(text, &file)
-		all = append(all, file.Vectors...)
-		return err
-	}))
-	return all
 }
 
 // run lets the crossing of v through the ledger as a proxy would.

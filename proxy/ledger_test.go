@@ -3,11 +3,9 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/wayleave/wayleave/allowances"
 	"github.com/wayleave/wayleave/internal/money"
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -170,15 +169,8 @@ type moneyOutcome struct {
 
 // The vectors of money in the three modes: a real origin, a real ledger.
 func TestO30_O34_MoneyVectors(t *testing.T) {
-	text, err := os.ReadFile("testdata/vectors/policy.json")
-	must(t, err)
-	var file struct{ Vectors []moneyVector }
-	must(t, json.Unmarshal(text, &file))
 	ran := 0
-	for _, v := range file.Vectors {
-		if !strings.HasPrefix(v.ID, "money-") {
-			continue
-		}
+	for _, v := range vectors.Read[moneyVector](t, "", "policy.json", vectors.Group("money")) {
 		for mode, want := range v.Expect {
 			ran++
 			t.Run(v.ID+"/"+mode, func(t *testing.T) { v.run(t, mode, want) })

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 // A policyVector is a policy, a crossing, and what comes of it in each mode.
@@ -99,11 +98,7 @@ func TestO1_O11_O50_PolicyVectors(t *testing.T) {
 
 func policyVectors(t *testing.T) []policyVector {
 	t.Helper()
-	data, err := os.ReadFile("testdata/vectors/policy.json")
-	must(t, err)
-	var file struct{ Vectors []policyVector }
-	must(t, json.Unmarshal(data, &file))
-	return file.Vectors
+	return vectors.Read[policyVector](t, "", "policy.json", nil)
 }
 
 func (v *policyVector) run(t *testing.T, mode string, want policyOutcome) {

@@ -1,12 +1,11 @@
 package recording
 
 import (
-	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 // A vector is a case of policy.json, with what a recording has to do with.
@@ -22,12 +21,8 @@ type vector struct {
 // folder that WAYLEAVE_VECTORS names, or below testdata/vectors: whether there is
 // an exchange to serve. What is ruled of it is the proxy's test's matter.
 func TestVectorsO64AndO67(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
 	count := 0
-	for _, v := range readVectors(t, dir) {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "policy.json", nil) {
 		if v.Crossing.Execution != "replay" {
 			continue
 		}
@@ -49,24 +44,6 @@ func TestVectorsO64AndO67(t *testing.T) {
 		})
 	}
 	if count == 0 {
-		t.Fatalf("no cases of replay below %s", dir)
+		t.Fatal("no cases of replay")
 	}
-}
-
-func readVectors(t *testing.T, dir string) (all []vector) {
-	t.Helper()
-	must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() != "policy.json" {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []vector }
-		err = json.Unmarshal(text, &file)
-		all = append(all, file.Vectors...)
-		return err
-	}))
-	return all
 }

@@ -2,62 +2,34 @@ package rulings_test
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 // vectorsOf reads the vectors of a kind, which is empty for a file that has none,
 // in every file of a name below the folder that WAYLEAVE_VECTORS names, or below
 // testdata/vectors.
-func vectorsOf[T any](t *testing.T, name, kind string) (vectors []T) {
+func vectorsOf[T any](t *testing.T, name, kind string) (all []T) {
 	t.Helper()
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != name {
-			return err
-		}
-		data, err := os.ReadFile(path)
+	for _, raw := range vectors.Read[map[string]any](t, os.Getenv("WAYLEAVE_VECTORS"), name, vectors.OfKind(kind)) {
+		tree, err := spelledOut(raw)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		var file struct{ Vectors []any }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
+		var v T
+		if err := fill(reflect.ValueOf(&v).Elem(), tree); err != nil {
+			t.Fatalf("%s of %s: %v", raw["id"], name, err)
 		}
-		for _, raw := range file.Vectors {
-			tree, err := spelledOut(raw)
-			if err != nil {
-				return err
-			}
-			if of, _ := tree.(map[string]any)["kind"].(string); of != kind {
-				continue
-			}
-			var v T
-			if err := fill(reflect.ValueOf(&v).Elem(), tree); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		all = append(all, v)
 	}
-	if len(vectors) == 0 {
-		t.Fatalf("no case of kind %q of %s in %s", kind, name, dir)
-	}
-	return vectors
+	return all
 }
 
 // spelledOut replaces x_b64 and x_parts by x, at any level. The octets stay as

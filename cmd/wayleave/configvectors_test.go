@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -31,26 +30,10 @@ type policyVector struct {
 	SameDigest bool     `json:"same_digest"`
 }
 
-// policyVectors returns the cases of one kind.
-func policyVectors(t *testing.T, kind string) (cases []policyVector) {
+// policyVectors returns the cases of one group.
+func policyVectors(t *testing.T, group string) []policyVector {
 	t.Helper()
-	text, err := os.ReadFile("testdata/vectors/policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct{ Vectors []policyVector }
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range file.Vectors {
-		if strings.HasPrefix(v.ID, kind+"-") {
-			cases = append(cases, v)
-		}
-	}
-	if len(cases) == 0 {
-		t.Fatalf("there are no cases of %s", kind)
-	}
-	return cases
+	return vectors.Read[policyVector](t, "", "policy.json", vectors.Group(group))
 }
 
 // section makes a configuration of a policy without its key.

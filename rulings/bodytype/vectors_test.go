@@ -2,13 +2,13 @@ package bodytype
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 type vector struct {
@@ -61,12 +61,8 @@ var limitBytes = regexp.MustCompile(`limit_bytes: (\S+)`)
 // types, of services and of broken screens, nor those of a length that shows only
 // while the body comes.
 func TestVectorsO37O41O44(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
 	count := map[string]int{}
-	for _, v := range readVectors(t, dir) {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "policy.json", vectors.Group("screen", "text")) {
 		want := v.Expect.Observe
 		switch {
 		case want.Class == "service", strings.Contains(v.Policy, "exempt"), slices.Contains(want.Gaps, "dependency_unavailable"):
@@ -94,7 +90,7 @@ func TestVectorsO37O41O44(t *testing.T) {
 	}
 	for _, kind := range []string{"text", "screen"} {
 		if count[kind] == 0 {
-			t.Errorf("no case of kind %s in %s", kind, dir)
+			t.Errorf("no case of kind %s", kind)
 		}
 	}
 }
@@ -109,39 +105,4 @@ func limitOf(t *testing.T, policy string) int64 {
 		t.Fatalf("limit_bytes: %s", m[1])
 	}
 	return n
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "policy.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var id struct{ ID string }
-			if err := json.Unmarshal(raw, &id); err != nil {
-				return err
-			}
-			if !strings.HasPrefix(id.ID, "screen-") && !strings.HasPrefix(id.ID, "text-") {
-				continue // its members have other forms
-			}
-			var v vector
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return err
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }

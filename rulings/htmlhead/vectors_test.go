@@ -2,23 +2,22 @@ package htmlhead
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 type vector struct {
-	ID, Kind, About, Page string
-	HTML                  string
-	HTMLB64               string `json:"html_b64"`
-	HTMLParts             []struct {
+	ID, About, Page string
+	HTML            string
+	HTMLB64         string `json:"html_b64"`
+	HTMLParts       []struct {
 		S string
 		N int
 	} `json:"html_parts"`
@@ -46,20 +45,8 @@ func (v vector) body(t *testing.T) string {
 // below the folder that WAYLEAVE_VECTORS names, or below testdata/vectors. The
 // other kinds are those of other packages.
 func TestVectorsT66ToT68(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	count := 0
-	for _, v := range readVectors(t, dir) {
-		if v.Kind != "html" {
-			continue
-		}
-		count++
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "tdm_and_others.json", vectors.OfKind("html")) {
 		t.Run(v.ID, func(t *testing.T) { runHTML(t, v) })
-	}
-	if count == 0 {
-		t.Fatalf("no case in %s", dir)
 	}
 }
 
@@ -97,39 +84,4 @@ func compare[T any](t *testing.T, v vector, member string, want *T, got T) {
 	if diff := cmp.Diff(*want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s: %s (-want +got):\n%s", v.About, member, diff)
 	}
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "tdm_and_others.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var kind struct{ Kind string }
-			if err := json.Unmarshal(raw, &kind); err != nil {
-				return err
-			}
-			if kind.Kind != "html" {
-				continue // its members have other forms
-			}
-			var v vector
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return err
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }

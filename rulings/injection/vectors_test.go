@@ -3,13 +3,14 @@ package injection
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 type vector struct {
@@ -28,20 +29,8 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 // WAYLEAVE_VECTORS names or below testdata/vectors, whose page this screen reads: the
 // rules that are found in it must be those of the record.
 func TestVectorsO46(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	raw, err := os.ReadFile(filepath.Join(dir, "policy.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct{ Vectors []vector }
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
 	n, matching := 0, 0
-	for _, v := range file.Vectors {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "policy.json", nil) {
 		if !v.screened() {
 			continue
 		}
@@ -60,7 +49,7 @@ func TestVectorsO46(t *testing.T) {
 		})
 	}
 	if n == 0 || matching == 0 {
-		t.Errorf("%d cases, %d of them with matches, in %s", n, matching, dir)
+		t.Errorf("%d cases, %d of them with matches", n, matching)
 	}
 }
 

@@ -2,16 +2,15 @@ package links
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 type vector struct {
@@ -51,15 +50,7 @@ func (v vector) lines(t *testing.T) []string {
 // TestVectorsT59ToT64 runs every link.json below the folder that WAYLEAVE_VECTORS
 // names, or below testdata/vectors.
 func TestVectorsT59ToT64(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	vectors := readVectors(t, dir)
-	if len(vectors) == 0 {
-		t.Fatalf("no case in %s", dir)
-	}
-	for _, v := range vectors {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "link.json", nil) {
 		t.Run(v.ID, func(t *testing.T) {
 			page, err := url.Parse(v.Page)
 			if err != nil {
@@ -76,26 +67,4 @@ func TestVectorsT59ToT64(t *testing.T) {
 			}
 		})
 	}
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "link.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []vector }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		vectors = append(vectors, file.Vectors...)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }

@@ -2,14 +2,14 @@ package payment
 
 import (
 	"encoding/json"
-	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 type vector struct {
@@ -29,18 +29,14 @@ var runners = map[string]func(*testing.T, vector){"challenge": runChallenge, "sp
 // tdm_and_others.json below the folder that WAYLEAVE_VECTORS names, or below
 // testdata/vectors. The other kinds are those of other packages.
 func TestVectorsT101ToT106(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
 	count := make(map[string]int)
-	for _, v := range readVectors(t, dir) {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "tdm_and_others.json", vectors.OfKind("challenge", "spending")) {
 		count[v.Kind]++
 		t.Run(v.ID, func(t *testing.T) { runners[v.Kind](t, v) })
 	}
 	for kind := range runners {
 		if count[kind] == 0 {
-			t.Errorf("no case of kind %s in %s", kind, dir)
+			t.Errorf("no case of kind %s", kind)
 		}
 	}
 }
@@ -92,39 +88,4 @@ func runSpending(t *testing.T, v vector) {
 	if ruling != want.Ruling || reason != want.Reason {
 		t.Errorf("%s: %s %s, want %s %s", v.About, ruling, reason, want.Ruling, want.Reason)
 	}
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "tdm_and_others.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var kind struct{ Kind string }
-			if err := json.Unmarshal(raw, &kind); err != nil {
-				return err
-			}
-			if runners[kind.Kind] == nil {
-				continue // its members have other forms
-			}
-			var v vector
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return err
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }

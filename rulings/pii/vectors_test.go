@@ -1,16 +1,15 @@
 package pii
 
 import (
-	"encoding/json"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 type vector struct {
@@ -32,12 +31,8 @@ type vector struct {
 // that WAYLEAVE_VECTORS names, or below testdata/vectors, on which the detector
 // is on and can run.
 func TestVectorsO48(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
 	count := 0
-	for _, v := range readVectors(t, dir) {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "policy.json", vectors.Group("screen")) {
 		want := v.Expect.Observe
 		if !strings.Contains(v.Policy, "pii: on") || v.Crossing.Response.Text == "" || want.Class == "service" || len(want.Gaps) > 0 {
 			continue
@@ -60,41 +55,6 @@ func TestVectorsO48(t *testing.T) {
 		})
 	}
 	if count == 0 {
-		t.Errorf("no case in %s", dir)
+		t.Error("no case was run")
 	}
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "policy.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var id struct{ ID string }
-			if err := json.Unmarshal(raw, &id); err != nil {
-				return err
-			}
-			if !strings.HasPrefix(id.ID, "screen-") {
-				continue // its members have other forms
-			}
-			var v vector
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return err
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }

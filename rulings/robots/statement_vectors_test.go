@@ -2,14 +2,12 @@ package robots_test
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings/contentsignal"
 	"github.com/wayleave/wayleave/rulings/contentusage"
 	"github.com/wayleave/wayleave/rulings/robots"
@@ -18,13 +16,13 @@ import (
 // A statementVector is a case of content_usage.json, content_signal.json, or of
 // kind training.
 type statementVector struct {
-	ID, About, Kind string
-	Robots          string
-	Tokens          []string
-	Target          string
-	Fields          []string
-	FieldsB64       []string `json:"fields_b64"`
-	Expect          struct {
+	ID, About string
+	Robots    string
+	Tokens    []string
+	Target    string
+	Fields    []string
+	FieldsB64 []string `json:"fields_b64"`
+	Expect    struct {
 		Statements map[string]string
 		Parses     *bool
 		Access     string
@@ -43,48 +41,11 @@ func (v statementVector) fields(t *testing.T) []string {
 	return lines
 }
 
-// statementVectors reads every file of a name below the folder that
+// statementVectors reads those of every file of a name below the folder that
 // WAYLEAVE_VECTORS names, or below testdata/vectors.
-func statementVectors(t *testing.T, name string) (vectors []statementVector) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != name {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var kind struct{ Kind string }
-			if err := json.Unmarshal(raw, &kind); err != nil {
-				return err
-			}
-			if kind.Kind != "" && kind.Kind != "training" {
-				continue // of other terms, with inputs of another form
-			}
-			var v statementVector
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return err
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(vectors) == 0 {
-		t.Fatalf("no case of %s in %s", name, dir)
-	}
-	return vectors
+func statementVectors(t *testing.T, name string) []statementVector {
+	t.Helper()
+	return vectors.Read[statementVector](t, os.Getenv("WAYLEAVE_VECTORS"), name, vectors.OfKind("", "training"))
 }
 
 // runStatements runs v. ask gives what the lines of the file say of the page in

@@ -4,15 +4,15 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/wayleave/wayleave/internal/vectors"
 )
 
 // A vector is one case of a robots.json. Its inputs come in several spellings,
@@ -33,12 +33,8 @@ var runners = map[string]func(*testing.T, vector){
 // TestVectorsT21ToT45 runs every robots.json below the folder that
 // WAYLEAVE_VECTORS names, or below testdata/vectors.
 func TestVectorsT21ToT45(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
 	count := make(map[string]int)
-	for _, v := range readVectors(t, dir) {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "robots.json", nil) {
 		kind := text[string](t, v, "kind")
 		run, ok := runners[kind]
 		if !ok {
@@ -52,31 +48,9 @@ func TestVectorsT21ToT45(t *testing.T) {
 	}
 	for kind := range runners {
 		if count[kind] == 0 {
-			t.Errorf("no case of kind %s in %s", kind, dir)
+			t.Errorf("no case of kind %s", kind)
 		}
 	}
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "robots.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []vector }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		vectors = append(vectors, file.Vectors...)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }
 
 // text reads an input of v: plain, or as octets in name_b64, or as repeated

@@ -2,69 +2,23 @@ package rsl_test
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings/rsl"
 )
 
-// vectors calls run with every vector of the files called name below the folder
-// that WAYLEAVE_VECTORS names, or below testdata/vectors.
-func vectors[V any](t *testing.T, name string, run func(t *testing.T, v V)) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	count := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != name {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var about struct{ ID, About string }
-			var v V
-			if err := errors.Join(json.Unmarshal(raw, &about), json.Unmarshal(raw, &v)); err != nil {
-				return err
-			}
-			count++
-			t.Run(about.ID, func(t *testing.T) {
-				run(t, v)
-				if t.Failed() {
-					t.Log(about.About)
-				}
-			})
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if count == 0 {
-		t.Fatalf("no case of %s in %s", name, dir)
-	}
-}
-
 type selectVector struct {
-	Entries []string
-	Windows struct{ Width, Count int }
-	Nested  struct{ Step, Count int }
-	Repeat  struct {
+	ID, About string
+	Entries   []string
+	Windows   struct{ Width, Count int }
+	Nested    struct{ Step, Count int }
+	Repeat    struct {
 		URL   string
 		Count int
 	}
@@ -95,36 +49,44 @@ func (v selectVector) urls() []string {
 	return urls
 }
 
+// TestVectorsT78ToT84 runs every rsl_select.json below the folder that
+// WAYLEAVE_VECTORS names, or below testdata/vectors.
 func TestVectorsT78ToT84(t *testing.T) {
-	vectors(t, "rsl_select.json", func(t *testing.T, v selectVector) {
-		s := selectFor(t, parse(t, withEntries(v.urls()...)), v.Page)
-		if v.Expect.Governs != nil {
-			if diff := cmp.Diff(*v.Expect.Governs, s.Governs, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("governs (-want +got):\n%s", diff)
-			}
+	for _, v := range vectors.Read[selectVector](t, os.Getenv("WAYLEAVE_VECTORS"), "rsl_select.json", nil) {
+		t.Run(v.ID, v.run)
+	}
+}
+
+func (v selectVector) run(t *testing.T) {
+	t.Log(v.About)
+	s := selectFor(t, parse(t, withEntries(v.urls()...)), v.Page)
+	if v.Expect.Governs != nil {
+		if diff := cmp.Diff(*v.Expect.Governs, s.Governs, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("governs (-want +got):\n%s", diff)
 		}
-		if n := v.Expect.GovernsCount; n != nil {
-			got := 0
-			for _, entries := range s.Governs {
-				got += len(entries)
-			}
-			if len(s.Governs) > 1 || got != *n {
-				t.Errorf("%d entries govern in %d selections, want %d", got, len(s.Governs), *n)
-			}
+	}
+	if n := v.Expect.GovernsCount; n != nil {
+		got := 0
+		for _, entries := range s.Governs {
+			got += len(entries)
 		}
-		if v.Expect.Cost != nil && s.Cost != *v.Expect.Cost {
-			t.Errorf("cost %d, want %d", s.Cost, *v.Expect.Cost)
+		if len(s.Governs) > 1 || got != *n {
+			t.Errorf("%d entries govern in %d selections, want %d", got, len(s.Governs), *n)
 		}
-		if v.Expect.Unread != nil && s.Unread != *v.Expect.Unread {
-			t.Errorf("unread %q, want %q", s.Unread, *v.Expect.Unread)
-		}
-	})
+	}
+	if v.Expect.Cost != nil && s.Cost != *v.Expect.Cost {
+		t.Errorf("cost %d, want %d", s.Cost, *v.Expect.Cost)
+	}
+	if v.Expect.Unread != nil && s.Unread != *v.Expect.Unread {
+		t.Errorf("unread %q, want %q", s.Unread, *v.Expect.Unread)
+	}
 }
 
 type termsVector struct {
-	RSL      string
-	RSLB64   string `json:"rsl_b64"`
-	RSLParts []struct {
+	ID, About string
+	RSL       string
+	RSLB64    string `json:"rsl_b64"`
+	RSLParts  []struct {
 		S string
 		N int
 	} `json:"rsl_parts"`
@@ -159,47 +121,54 @@ func (v termsVector) body(t *testing.T) []byte {
 	return []byte(body)
 }
 
+// TestVectorsT71ToT93 runs every rsl_terms.json below the folder that
+// WAYLEAVE_VECTORS names, or below testdata/vectors.
 func TestVectorsT71ToT93(t *testing.T) {
-	vectors(t, "rsl_terms.json", func(t *testing.T, v termsVector) {
-		state, cause := "read", ""
-		var got rsl.Verdict
-		d, err := rsl.Parse(v.body(t))
-		if err == nil {
-			op := rsl.Operator{UserClasses: v.Operator.User, Country: v.Operator.Geo, Reporting: v.Operator.Reporting}
-			s := selectFor(t, d, v.Page)
-			got = d.RuleAll(s, v.Purpose, op)
-			cause = s.Unread
-		} else {
-			cause = string(err.(*rsl.Fault).Cause)
-			got = rsl.Verdict{Outcome: rsl.Refuse, Reason: rsl.ReasonUnread}
+	for _, v := range vectors.Read[termsVector](t, os.Getenv("WAYLEAVE_VECTORS"), "rsl_terms.json", nil) {
+		t.Run(v.ID, v.run)
+	}
+}
+
+func (v termsVector) run(t *testing.T) {
+	t.Log(v.About)
+	state, cause := "read", ""
+	var got rsl.Verdict
+	d, err := rsl.Parse(v.body(t))
+	if err == nil {
+		op := rsl.Operator{UserClasses: v.Operator.User, Country: v.Operator.Geo, Reporting: v.Operator.Reporting}
+		s := selectFor(t, d, v.Page)
+		got = d.RuleAll(s, v.Purpose, op)
+		cause = s.Unread
+	} else {
+		cause = string(err.(*rsl.Fault).Cause)
+		got = rsl.Verdict{Outcome: rsl.Refuse, Reason: rsl.ReasonUnread}
+	}
+	if cause != "" {
+		state = "unread"
+	}
+	same(t, "state", v.Expect.State, state)
+	same(t, "cause", v.Expect.Cause, cause)
+	same(t, "outcome", v.Expect.Outcome, got.Outcome.String())
+	same(t, "reason", v.Expect.Reason, got.Reason)
+	same(t, "offer", v.Expect.Offer, got.Offer)
+	same(t, "prohibits", v.Expect.Prohibits, got.Prohibits)
+	same(t, "restricted", v.Expect.Restricted, got.Restricted)
+	same(t, "duties", v.Expect.Duties, got.Duties)
+	if want := v.Expect.Payment; want != nil {
+		if got.Payment == nil {
+			t.Fatal("no payment is owed")
 		}
-		if cause != "" {
-			state = "unread"
-		}
-		same(t, "state", v.Expect.State, state)
-		same(t, "cause", v.Expect.Cause, cause)
-		same(t, "outcome", v.Expect.Outcome, got.Outcome.String())
-		same(t, "reason", v.Expect.Reason, got.Reason)
-		same(t, "offer", v.Expect.Offer, got.Offer)
-		same(t, "prohibits", v.Expect.Prohibits, got.Prohibits)
-		same(t, "restricted", v.Expect.Restricted, got.Restricted)
-		same(t, "duties", v.Expect.Duties, got.Duties)
-		if want := v.Expect.Payment; want != nil {
-			if got.Payment == nil {
-				t.Fatal("no payment is owed")
+		same(t, "payment type", &want.Type, got.Payment.Type)
+		for _, c := range []struct {
+			name, got string
+			want      *string
+		}{{"amount", got.Payment.Amount, want.Amount}, {"currency", got.Payment.Currency, want.Currency}} {
+			if c.want == nil {
+				c.want = new(string) // unknown
 			}
-			same(t, "payment type", &want.Type, got.Payment.Type)
-			for _, c := range []struct {
-				name, got string
-				want      *string
-			}{{"amount", got.Payment.Amount, want.Amount}, {"currency", got.Payment.Currency, want.Currency}} {
-				if c.want == nil {
-					c.want = new(string) // unknown
-				}
-				same(t, c.name, c.want, c.got)
-			}
+			same(t, c.name, c.want, c.got)
 		}
-	})
+	}
 }
 
 // same compares one member that a vector expects, if it does.

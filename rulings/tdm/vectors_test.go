@@ -1,13 +1,11 @@
 package tdm
 
 import (
-	"encoding/json"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings/htmlhead"
 	"github.com/wayleave/wayleave/rulings/robots"
 )
@@ -26,15 +24,7 @@ type vector struct {
 // below the folder that WAYLEAVE_VECTORS names, or below testdata/vectors. The
 // other kinds are those of other packages.
 func TestVectorsT95ToT97(t *testing.T) {
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	vectors := readVectors(t, dir)
-	if len(vectors) == 0 {
-		t.Fatalf("no case in %s", dir)
-	}
-	for _, v := range vectors {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "tdm_and_others.json", vectors.OfKind("tdm")) {
 		t.Run(v.ID, func(t *testing.T) {
 			file, response := v.reservations(t)
 			if want := v.Expect.Reservation; want != nil && max(file, response).String() != *want {
@@ -97,39 +87,4 @@ func (v vector) rule(file, response Reservation) (ruling, reason string) {
 		return "withhold", "tdm_reserved"
 	}
 	return "proceed", ""
-}
-
-func readVectors(t *testing.T, dir string) (vectors []vector) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "tdm_and_others.json" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			return err
-		}
-		for _, raw := range file.Vectors {
-			var kind struct{ Kind string }
-			if err := json.Unmarshal(raw, &kind); err != nil {
-				return err
-			}
-			if kind.Kind != "tdm" {
-				continue // its members have other forms
-			}
-			var v vector
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return err
-			}
-			vectors = append(vectors, v)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vectors
 }

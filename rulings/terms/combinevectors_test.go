@@ -3,6 +3,7 @@ package terms
 import (
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -45,7 +47,7 @@ type combineVector struct {
 // The book asks real origins for what each crossing needs, in the right order, and
 // for nothing else (T125).
 func TestT8CombineVectors(t *testing.T) {
-	for _, v := range vectors[combineVector](t, "tdm_and_others.json", "combine") {
+	for _, v := range vectors.Read[combineVector](t, os.Getenv("WAYLEAVE_VECTORS"), "tdm_and_others.json", vectors.OfKind("combine")) {
 		t.Run(v.ID, func(t *testing.T) { synctest.Test(t, v.run) })
 	}
 }

@@ -3,10 +3,12 @@ package terms
 import (
 	"encoding/json"
 	"net/url"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -28,7 +30,7 @@ type licenceVector struct {
 }
 
 func TestT69LicenceFetchVectors(t *testing.T) {
-	for _, v := range vectors[licenceVector](t, "tdm_and_others.json", "licence_fetch") {
+	for _, v := range vectors.Read[licenceVector](t, os.Getenv("WAYLEAVE_VECTORS"), "tdm_and_others.json", vectors.OfKind("licence_fetch")) {
 		t.Run(v.ID, func(t *testing.T) { synctest.Test(t, v.run) })
 	}
 }

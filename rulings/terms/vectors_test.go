@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/internal/hostkey"
+	"github.com/wayleave/wayleave/internal/vectors"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -72,64 +72,10 @@ func (f vectorFile) body() []byte {
 	return b.Bytes()
 }
 
-// vectorFiles returns every file of that name below the folder of vectors.
-func vectorFiles(t *testing.T, name string) []string {
-	t.Helper()
-	dir := os.Getenv("WAYLEAVE_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("testdata", "vectors")
-	}
-	var files []string
-	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if filepath.Base(path) == name {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-// vectors returns those of a kind from every file of that name; there must be some.
-func vectors[V any](t *testing.T, name, kind string) []V {
-	t.Helper()
-	var all []V
-	for _, path := range vectorFiles(t, name) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var file struct{ Vectors []json.RawMessage }
-		if err := json.Unmarshal(data, &file); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		for _, raw := range file.Vectors {
-			var is struct{ Kind string }
-			if err := json.Unmarshal(raw, &is); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			if is.Kind != kind {
-				continue
-			}
-			var v V
-			if err := json.Unmarshal(raw, &v); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			all = append(all, v)
-		}
-	}
-	if len(all) == 0 {
-		t.Fatalf("there are no vectors of the kind %s", kind)
-	}
-	return all
-}
-
 // The book is run against an origin that answers as the vector says, and the
 // ruling is made on what it returns (T125).
 func TestT15FetchVectors(t *testing.T) {
-	for _, v := range vectors[vector](t, "robots.json", "fetch") {
+	for _, v := range vectors.Read[vector](t, os.Getenv("WAYLEAVE_VECTORS"), "robots.json", vectors.OfKind("fetch")) {
 		t.Run(v.ID, func(t *testing.T) { synctest.Test(t, v.run) })
 	}
 }
