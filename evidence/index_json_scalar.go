@@ -79,7 +79,7 @@ func (c *jsonCheck) escape() lineFault {
 	return ""
 }
 
-// unit reads one \uXXXX.
+// unit reads one UTF-16 code unit, written as an escape of four digits.
 func (c *jsonCheck) unit() (r uint64, ok bool) {
 	if c.i+6 > len(c.b) || c.b[c.i] != '\\' || c.b[c.i+1] != 'u' {
 		return 0, false

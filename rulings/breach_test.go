@@ -34,8 +34,8 @@ func TestO11_WhatEachModeCarries(t *testing.T) {
 		for _, mode := range []rulings.Mode{rulings.ModeObserve, rulings.ModePrefer, rulings.ModeStrict, "", "lenient"} {
 			lenient := mode == rulings.ModeObserve || mode == rulings.ModePrefer
 			want := slices.Contains(carried, reason) && lenient || reason == rulings.PIIFound
-			var r rulings.Ruling
-			if refused := r.Break(mode, rulings.StageHead, rulings.Breach{Reason: reason}); mode.Carries(reason) != want || refused == want || r.Refused() != true {
+			r := rulings.Ruling{Outcome: rulings.Proceed}
+			if refused := r.Break(mode, rulings.StageHead, rulings.Breach{Reason: reason}); mode.Carries(reason) != want || refused == want || r.Refused() != refused {
 				t.Errorf("%q, %s: carried %v, refused %v", mode, reason, mode.Carries(reason), refused)
 			}
 		}
@@ -78,5 +78,47 @@ func TestO16_APageThatStatesNothingHasNoLicence(t *testing.T) {
 		if r := ruledIn(t, f, rulings.ModeObserve, known); r.Outcome != rulings.Proceed || len(r.Breaches) != 1 || r.Gaps[len(r.Gaps)-1].Reason != rulings.GapEvidenceMissing {
 			t.Errorf("%s, carried: %+v", name, r)
 		}
+	}
+}
+
+// Terms are asked for exactly where no more than they could refuse (O15): Admits
+// says in short what Decide says.
+func TestO15_AdmitsSaysWhatDecideSays(t *testing.T) {
+	early := []rulings.Reason{rulings.HostDenied, rulings.HostNotAllowed, rulings.HostRuleRefuses, rulings.Offline, rulings.PrivateAddress}
+	admitted, refused := 0, 0
+	for _, mode := range []string{"observe", "prefer", "strict"} {
+		for _, hosts := range []rulings.HostsFile{
+			{}, {Deny: []string{"page.test"}}, {Allow: []string{"other.test"}}, {Rules: []rulings.HostRuleFile{{Host: "*", Action: "refuse"}}},
+			{Allow: []string{"other.test"}, Rules: []rulings.HostRuleFile{{Host: "page.test", Action: "allow"}}},
+		} {
+			for _, private := range [][]string{nil, {"page.test"}, {"10.0.0.0/8"}} {
+				p, faults := rulings.NewPolicy(rulings.PolicyFile{Mode: mode, Hosts: hosts, AllowPrivate: private})
+				if len(faults) > 0 {
+					t.Fatal(faults)
+				}
+				for _, host := range []string{"page.test", "10.1.2.3", "192.0.2.1"} {
+					for _, offline := range []bool{true, false} {
+						origin, err := hostkey.ParseOrigin("http", host)
+						if err != nil {
+							t.Fatal(err)
+						}
+						req := rulings.Request{Method: "GET", Origin: origin, Target: "/a", Offline: offline}
+						r := rulings.Decide(req, rulings.Terms{}, p)
+						stops := r.Outcome == rulings.Refuse && slices.Contains(early, r.Reason)
+						if rulings.Admits(&req, p) == stops {
+							t.Errorf("%s %+v %v, %s, offline %v: %s, admitted %v", mode, hosts, private, host, offline, r.Reason, !stops)
+						}
+						if stops {
+							refused++
+						} else {
+							admitted++
+						}
+					}
+				}
+			}
+		}
+	}
+	if admitted == 0 || refused == 0 {
+		t.Errorf("%d admitted, %d refused", admitted, refused)
 	}
 }

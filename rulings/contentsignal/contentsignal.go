@@ -12,17 +12,6 @@ const (
 	Disallow
 )
 
-// String returns the word of policies and records for p.
-func (p Preference) String() string {
-	switch p {
-	case Allow:
-		return "allow"
-	case Disallow:
-		return "disallow"
-	}
-	return "unknown"
-}
-
 // A Use is how much of the content may be kept (T53), the stricter the greater.
 type Use uint8
 

@@ -68,31 +68,6 @@ func TestParseFieldsT51HaveNoPath(t *testing.T) {
 	}
 }
 
-func TestPurposesT52T53(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		value Value
-		want  Purposes
-	}{
-		{"ai-input=no forbids ai-index too", Value{AIInput: Disallow}, Purposes{Disallow, Unknown, Disallow, Unknown}},
-		{"ai-input=yes says nothing of it", Value{AIInput: Allow}, Purposes{Allow, Unknown, Unknown, Unknown}},
-		{"what is stated and says nothing says nothing", Value{AIInput: Unknown, Search: Unknown, AITrain: Unknown, Use: Other}, Purposes{Unknown, Unknown, Unknown, Unknown}},
-		{"search is search alone", Value{Search: Disallow}, Purposes{Unknown, Unknown, Unknown, Disallow}},
-		{"ai-train is ai-train alone", Value{AITrain: Allow}, Purposes{Unknown, Allow, Unknown, Unknown}},
-		{"use=immediate forbids to index and to train", Value{Use: Immediate}, Purposes{Unknown, Disallow, Disallow, Unknown}},
-		{"whatever is allowed beside it", Value{Allow, Allow, Allow, Immediate}, Purposes{Allow, Disallow, Disallow, Allow}},
-		{"use=reference forbids to train", Value{AIInput: Allow, AITrain: Allow, Use: Reference}, Purposes{Allow, Disallow, Unknown, Unknown}},
-		{"use=full grants nothing", Value{Use: Full}, Purposes{Unknown, Unknown, Unknown, Unknown}},
-		{"nothing says nothing", Value{}, Purposes{Unknown, Unknown, Unknown, Unknown}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.value.Purposes(); got != tt.want {
-				t.Errorf("%+v, want %+v", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestPoolT107IsTheStrictestOfEachName(t *testing.T) {
 	got := Pool(Value{Search: Allow, AIInput: Disallow, Use: Full}, Value{Search: Unknown, AITrain: Unknown, Use: Other}, Value{AITrain: Allow, AIInput: Allow})
 	if want := (Value{Search: Allow, AIInput: Disallow, AITrain: Allow, Use: Full}); got != want {

@@ -26,17 +26,6 @@ const (
 	Disallow
 )
 
-// String returns the word of policies and records for p.
-func (p Preference) String() string {
-	switch p {
-	case Allow:
-		return "allow"
-	case Disallow:
-		return "disallow"
-	}
-	return "unknown"
-}
-
 // A Value is what one Content-Usage value says. The zero value says nothing.
 type Value struct {
 	TrainAI, AIUse, Search Preference

@@ -110,26 +110,6 @@ func TestParseFieldsT48(t *testing.T) {
 	}
 }
 
-func TestPurposesT46(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		value Value
-		want  Purposes
-	}{
-		{"ai-use=n forbids ai-index too", Value{AIUse: Disallow}, Purposes{AIInput: Disallow, AIIndex: Disallow}},
-		{"ai-use=y says nothing of it", Value{AIUse: Allow}, Purposes{AIInput: Allow}},
-		{"train-ai is ai-train alone", Value{TrainAI: Disallow}, Purposes{AITrain: Disallow}},
-		{"search is search alone", Value{Search: Allow}, Purposes{Search: Allow}},
-		{"nothing says nothing", Value{Others: []string{"x"}}, Purposes{}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.value.Purposes(); got != tt.want {
-				t.Errorf("%+v, want %+v", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestParseBoundsTheNamesItRecords(t *testing.T) {
 	v, ok := Parse(strings.Repeat("a", 1000) + ", " + strings.Join(strings.Split("bcdefghijklmnopqrstuvwxyz", ""), ", ") + ", ai-use=n")
 	if !ok || v.AIUse != Disallow || len(v.Others) != maxOthers || len(v.Others[0]) != maxOther || v.Others[1] != "b" {

@@ -37,9 +37,14 @@ func usageOf(s robots.Selection, p *robots.Page, says []robots.Says) contentusag
 	return contentusage.Value{TrainAI: of(trainAI), AIUse: of(aiUse), Search: of(usageSearch)}
 }
 
+// usageWords is what v says of each purpose (T46).
 func usageWords(v contentusage.Value) map[string]string {
-	p := v.Purposes()
-	return map[string]string{"ai-input": p.AIInput.String(), "ai-train": p.AITrain.String(), "ai-index": p.AIIndex.String(), "search": p.Search.String()}
+	index := "unknown"
+	if v.AIUse == contentusage.Disallow {
+		index = "disallow"
+	}
+	of := func(p contentusage.Preference) string { return word(robots.Silent + robots.Statement(p)) }
+	return map[string]string{"ai-input": of(v.AIUse), "ai-train": of(v.TrainAI), "ai-index": index, "search": of(v.Search)}
 }
 
 const (
@@ -75,9 +80,17 @@ func signalOf(s robots.Selection, p *robots.Page, says []robots.Says) contentsig
 	}
 }
 
+// signalWords is what v says of each purpose (T52, T53).
 func signalWords(v contentsignal.Value) map[string]string {
-	p := v.Purposes()
-	return map[string]string{"ai-input": p.AIInput.String(), "ai-train": p.AITrain.String(), "ai-index": p.AIIndex.String(), "search": p.Search.String()}
+	of := func(p contentsignal.Preference) string { return word(robots.Statement(p)) }
+	words := map[string]string{"ai-input": of(v.AIInput), "ai-train": of(v.AITrain), "ai-index": "unknown", "search": of(v.Search)}
+	if v.AIInput == contentsignal.Disallow || v.Use == contentsignal.Immediate {
+		words["ai-index"] = "disallow"
+	}
+	if v.Use >= contentsignal.Reference {
+		words["ai-train"] = "disallow"
+	}
+	return words
 }
 
 func word(s robots.Statement) string {
