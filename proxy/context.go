@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/wayleave/wayleave/evidence"
@@ -14,32 +15,58 @@ type contextUse struct {
 	used     int64 // delivered
 	reserved int64 // by crossings under way, so that they do not overrun together
 	read     func() (int64, error)
+
+	holders int // crossings; under contextUses.mu
 }
 
-// contextUses are those of all sessions of an edge.
+// contextUses are those of the sessions that an edge serves.
 type contextUses struct {
 	mu  sync.Mutex
 	ids map[string]*contextUse
 }
 
-// of returns that of the session whose log is log.
-func (c *contextUses) of(store *evidence.Store, log *evidence.Log) *contextUse {
+// maxContextUses bounds how many are remembered beside those in use. What is
+// forgotten is read back from its log.
+const maxContextUses = 4096
+
+// take returns that of the session whose log is log, until it is given back.
+func (c *contextUses) take(store *evidence.Store, log *evidence.Log) *contextUse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ids == nil {
-		c.ids = make(map[string]*contextUse)
-	}
 	use, ok := c.ids[log.ID()]
 	if !ok {
+		c.makeRoom()
 		use = &contextUse{read: func() (int64, error) { return store.ContextBytes(log.ID()) }}
 		c.ids[log.ID()] = use
 	}
+	use.holders++
 	return use
 }
 
-// context is what the crossing's session has used.
+// makeRoom forgets those that nobody holds once there are too many.
+func (c *contextUses) makeRoom() {
+	if c.ids == nil {
+		c.ids = make(map[string]*contextUse)
+	}
+	if len(c.ids) >= maxContextUses {
+		maps.DeleteFunc(c.ids, func(_ string, use *contextUse) bool { return use.holders == 0 })
+	}
+}
+
+// giveBack ends what take began.
+func (c *contextUses) giveBack(use *contextUse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	use.holders--
+}
+
+// context is what the crossing's session has used; the crossing holds it until it
+// ends.
 func (x *crossing) context() *contextUse {
-	return x.edge.contexts.of(x.edge.opt.Evidence, x.log)
+	if x.contextUse == nil {
+		x.contextUse = x.edge.contexts.take(x.edge.opt.Evidence, x.log)
+	}
+	return x.contextUse
 }
 
 // reserve takes n of most, or says what is left. What is not known is an error,

@@ -48,10 +48,11 @@ type crossing struct {
 	transformed *evidence.BodyPart // the body as served, where its text is delivered
 	sum         rulings.Digest     // of the body as served, if summed
 	summed      bool
-	holds       int64  // octets of memory
-	reserved    int64  // octets of the session's context
-	cut         error  // of a body that broke off while it was held; nil: it did not
-	meter       *meter // of a body that is passed on before its size is known
+	holds       int64       // octets of memory
+	reserved    int64       // octets of the session's context
+	cut         error       // of a body that broke off while it was held; nil: it did not
+	contextUse  *contextUse // nil: it was not asked for
+	meter       *meter      // of a body that is passed on before its size is known
 
 	hops hopBreaches // by requests for terms on account of this one
 

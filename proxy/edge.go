@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
@@ -92,8 +93,8 @@ type Edge struct {
 	tls          *tls.Config // towards clients
 	contexts     contextUses
 	ledger       Ledger
-	heldBodies   heldBodies
-	heldWait     time.Duration // heldWait; a test has less patience, as in what follows
+	heldRoom     *semaphore.Weighted // memory that held bodies share, in octets
+	heldWait     time.Duration       // heldWait; a test has less patience, as in what follows
 	tools        toolbox
 	looking      chan struct{} // holds one for each body that is screened
 	silence      time.Duration // silenceLimit
@@ -128,7 +129,7 @@ func New(o Options) (*Edge, error) {
 	}
 	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts, ledger: o.Ledger,
 		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit, withholdTime: withholdTime,
-		heldBodies: newHeldBodies(), heldWait: heldWait, tools: newToolbox(), looking: make(chan struct{}, runtime.GOMAXPROCS(0))}
+		heldRoom: semaphore.NewWeighted(heldLimit), heldWait: heldWait, tools: newToolbox(), looking: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	if e.ledger == nil {
 		e.ledger = noLedger{}
 	}

@@ -3,12 +3,12 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
+	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/bodytype"
 )
 
@@ -31,6 +31,16 @@ type held struct {
 	content []byte // after content coding; nil where fault is set
 	fault   error  // why it cannot be judged whole
 	whole   bool   // raw is all of it
+
+	digest rulings.Digest // see sum; zero until it was asked for
+}
+
+// sum is that of the body as served, taken once.
+func (h *held) sum() rulings.Digest {
+	if h.digest == (rulings.Digest{}) {
+		h.digest = sha256.Sum256(h.raw)
+	}
+	return h.digest
 }
 
 // hold reads the body up to screens.limit_bytes. What follows what was read stays
@@ -126,18 +136,13 @@ func (h *held) unheld() (why abstention) {
 	return unreadable(bodytype.Coding)
 }
 
-// heldBodies is the memory that held bodies share.
-type heldBodies struct{ room *semaphore.Weighted }
-
-func newHeldBodies() heldBodies { return heldBodies{semaphore.NewWeighted(heldLimit)} }
-
 // room takes n octets of memory until the crossing ends, and reports whether
 // there was room for them in time.
 func (x *crossing) room(ctx context.Context, n int64) bool {
 	ctx, cancel := context.WithTimeout(ctx, x.edge.heldWait)
 	defer cancel()
 	n = min(n, heldLimit-x.holds) // one octet more than the limit, when that is all there is
-	if x.edge.heldBodies.room.Acquire(ctx, n) != nil {
+	if x.edge.heldRoom.Acquire(ctx, n) != nil {
 		return false
 	}
 	x.holds += n
@@ -148,10 +153,14 @@ func (x *crossing) room(ctx context.Context, n int64) bool {
 // of money.
 func (x *crossing) letGo() {
 	if x.holds > 0 {
-		x.edge.heldBodies.room.Release(x.holds)
+		x.edge.heldRoom.Release(x.holds)
 		x.holds = 0
 	}
 	x.settleContext(false)
+	if x.contextUse != nil {
+		x.edge.contexts.giveBack(x.contextUse)
+		x.contextUse = nil
+	}
 	x.uncharged() // a crossing that had an end did so before
 }
 

@@ -43,7 +43,8 @@ func (e *testEdge) contextUsed(session string) int64 {
 	e.t.Helper()
 	log, err := e.store.Session(session)
 	must(e.t, err)
-	use := e.contexts.of(e.opt.Evidence, log)
+	use := e.contexts.take(e.opt.Evidence, log)
+	defer e.contexts.giveBack(use)
 	for range 1000 {
 		use.mu.Lock()
 		used, reserved := use.used, use.reserved
@@ -528,5 +529,26 @@ func TestO60_OfflineAsksOnlyWhatIsNamed(t *testing.T) {
 		if n := len(e.probes("robots")); n != 1 {
 			t.Errorf("%s: %d files were asked for", mode, n)
 		}
+	}
+}
+
+// What sessions have used is remembered of so many, and of those that crossings
+// hold; the rest is read back from the logs.
+func TestO36_WhatIsRememberedOfSessionsIsBounded(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	session := func(i int) *evidence.Log {
+		log, err := e.store.Session(fmt.Sprint("s", i))
+		must(t, err)
+		return log
+	}
+	held := e.contexts.take(e.store, session(0))
+	for i := range 2 * maxContextUses {
+		e.contexts.giveBack(e.contexts.take(e.store, session(i)))
+	}
+	if n := len(e.contexts.ids); n > maxContextUses+1 {
+		t.Errorf("%d sessions are remembered", n)
+	}
+	if e.contexts.take(e.store, session(0)) != held {
+		t.Error("what a crossing holds was forgotten")
 	}
 }

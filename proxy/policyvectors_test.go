@@ -111,7 +111,7 @@ func (v *policyVector) run(t *testing.T, mode string, want policyOutcome) {
 	}
 	e := w.edge(edgeSetup{policy: policy, edge: v.breakTools})
 	if used := v.Crossing.ContextUsed; used != nil {
-		use := e.contexts.of(e.opt.Evidence, v.session(t, e))
+		use := e.contexts.take(e.opt.Evidence, v.session(t, e))
 		use.known, use.used = true, *used
 	}
 	var got seenAnswer

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -143,7 +145,7 @@ func (m *measured) byContent() (ruled bool) {
 	if m.blank(kind, h.content) || m.overCap(int64(len(h.content))) {
 		return true
 	}
-	delivered, text := h.content, []byte(nil)
+	delivered, text := h.content, part{}
 	if m.screens.On() {
 		if !kind.Readable() {
 			if m.abstain(rulings.StageBody, unreadable(kind.Reason)) {
@@ -153,13 +155,13 @@ func (m *measured) byContent() (ruled bool) {
 			return true
 		}
 	}
-	if text != nil {
-		delivered = text
+	if text.Of != "" {
+		delivered = text.text
 	}
 	if m.blank(kind, delivered) || m.counted && m.reserve(int64(len(delivered))) {
 		return true
 	}
-	if text != nil {
+	if text.Of != "" {
 		m.deliverText(&h, text)
 	}
 	return true
@@ -222,25 +224,22 @@ const (
 )
 
 // screen runs the screens on the content and, of HTML, on the text in it (O42). It
-// returns the text where that is to be delivered in place of the page.
+// returns the text where that is to be delivered in place of the page, else no part.
 //
 // As many run at once as there are processors: the text of a page may be three
 // times the page, and some pages take much memory to read.
-func (m *measured) screen(h *held, kind bodytype.Verdict) (text []byte) {
+func (m *measured) screen(h *held, kind bodytype.Verdict) (text part) {
 	m.x.edge.looking <- struct{}{}
 	defer func() { <-m.x.edge.looking }()
-	parts := []part{partOf(ofContent, h.content)}
-	if identity(m.x.rec.ContentCoding) {
-		m.x.sum, m.x.summed = parts[0].Hash, true
-	}
+	parts := []part{m.contentPart(h)}
 	if kind.Kind == bodytype.HTML {
 		if extracted, ok := m.extract(h, parts[0]); ok {
 			parts = append(parts, extracted)
 			if m.screens.Extract && m.extractable(h) {
-				text = extracted.text
+				text = extracted
 			}
 		} else if m.x.ruling.Refused() {
-			return nil
+			return part{}
 		}
 	} else if m.screens.Extract {
 		m.x.gap(evidence.CapabilityUnavailable, "only the text of HTML is taken out")
@@ -249,6 +248,16 @@ func (m *measured) screen(h *held, kind bodytype.Verdict) (text []byte) {
 		m.look(s, parts)
 	}
 	return text
+}
+
+// contentPart is the content as a part. Where it is not coded, its sum is that of
+// the body as served.
+func (m *measured) contentPart(h *held) part {
+	if !identity(m.x.rec.ContentCoding) {
+		return partOf(ofContent, h.content)
+	}
+	m.x.sum, m.x.summed = h.sum(), true
+	return part{evidence.BodyPart{Of: ofContent, Hash: h.sum(), Bytes: int64(len(h.content))}, h.content}
 }
 
 // extractable reports whether the page's text may be delivered in its place: one
@@ -276,7 +285,7 @@ func (m *measured) extract(h *held, page part) (text part, ok bool) {
 	if identity(m.x.rec.ContentCoding) {
 		in[0].Of = ofRetrieved
 	} else {
-		in = append([]evidence.BodyPart{partOf(ofRetrieved, h.raw).BodyPart}, in...)
+		in = append([]evidence.BodyPart{{Of: ofRetrieved, Hash: h.sum(), Bytes: int64(len(h.raw))}}, in...)
 	}
 	p := evidence.ProcessorInvoked{Name: extraction, Configuration: pagetext.Digest(), Stage: evidence.StageTransform,
 		Decision: evidence.DecisionAdmit, Inputs: in, StartedAt: start}
@@ -372,15 +381,15 @@ func (e *Edge) run(size int, look func()) (fault string) {
 }
 
 // deliverText puts the text of a page in place of the page (O49).
-func (m *measured) deliverText(h *held, text []byte) {
+func (m *measured) deliverText(h *held, text part) {
 	x, resp := m.x, m.resp
-	x.transformed = &evidence.BodyPart{Of: ofRetrieved, Hash: sha256.Sum256(h.raw), Bytes: int64(len(h.raw))}
-	x.summed = false
-	resp.Body = &resumed{strings.NewReader(string(text)), resp.Body}
-	resp.ContentLength = int64(len(text))
+	x.transformed = &evidence.BodyPart{Of: ofRetrieved, Hash: h.sum(), Bytes: int64(len(h.raw))}
+	x.sum, x.summed = text.Hash, true
+	resp.Body = &resumed{bytes.NewReader(text.text), resp.Body}
+	resp.ContentLength = text.Bytes
 	resp.Trailer = nil // which was the page's
 	resp.TransferEncoding = nil
-	resp.Header.Set("Content-Length", fmt.Sprint(len(text)))
+	resp.Header.Set("Content-Length", strconv.FormatInt(text.Bytes, 10))
 	resp.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	for _, name := range []string{"Content-Encoding", "Etag", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Accept-Ranges"} {
 		resp.Header.Del(name)

@@ -249,7 +249,7 @@ func TestO45_AScreenThatCannotRun(t *testing.T) {
 	for name, edge := range map[string]func(*Edge){
 		"panics":        func(e *Edge) { e.tools.injection.scan = broken },
 		"finds no text": func(e *Edge) { e.tools.extract = func([]byte) []byte { panic("canary-in-a-panic") } },
-		"finds no room": func(e *Edge) { e.heldWait = 0; must(t, e.heldBodies.room.Acquire(context.Background(), heldLimit)) },
+		"finds no room": func(e *Edge) { e.heldWait = 0; must(t, e.heldRoom.Acquire(context.Background(), heldLimit)) },
 	} {
 		for _, mode := range policyModes {
 			e := w.edge(edgeSetup{policy: screening(mode, "injection"), edge: edge})
@@ -459,7 +459,7 @@ func TestO41_SlowBodiesLeaveRoomForOthers(t *testing.T) {
 	})
 	w.host("page.test", "User-agent: *\n", pageBody{kind: "text/plain", octets: strings.Repeat("word ", 20_000), known: true}.serve)
 	e := w.edge(edgeSetup{policy: screening("strict", "injection"), edge: func(e *Edge) {
-		e.heldBodies.room = semaphore.NewWeighted(slow*firstRoom + 101_000)
+		e.heldRoom = semaphore.NewWeighted(slow*firstRoom + 101_000)
 	}})
 	for range slow {
 		done.Go(func() {
@@ -475,7 +475,7 @@ func TestO41_SlowBodiesLeaveRoomForOthers(t *testing.T) {
 	}
 	close(goOn)
 	done.Wait()
-	if !e.heldBodies.room.TryAcquire(slow*firstRoom + 101_000) {
+	if !e.heldRoom.TryAcquire(slow*firstRoom + 101_000) {
 		t.Error("memory was not given back")
 	}
 }
