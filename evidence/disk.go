@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wayleave/wayleave/internal/durable"
 )
 
 // disk is the FS of a data directory. It works on handles with the *at calls and
@@ -21,7 +23,7 @@ type disk struct {
 
 // Disk returns the FS that keeps logs under dataDir/sessions, which must exist.
 func Disk(dataDir string) (FS, error) {
-	fd, err := openAt(unix.AT_FDCWD, filepath.Join(dataDir, "sessions"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := durable.OpenAt(unix.AT_FDCWD, filepath.Join(dataDir, "sessions"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening the directory of logs: %w", err)
 	}
@@ -61,7 +63,7 @@ func (d *disk) openDir(session string) (*os.File, error) {
 	if err != nil && err != unix.EEXIST {
 		return nil, &fs.PathError{Op: "mkdir", Path: name, Err: err}
 	}
-	fd, err := openAt(root, session, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := durable.OpenAt(root, session, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -84,94 +86,53 @@ type segment struct {
 	number  int
 	name    string // in dir
 
-	file     *os.File
-	fd       int // of file
-	dev, ino uint64
+	file *os.File
+	fd   int // of file
+	id   durable.Identity
 
 	// Of the segment and its successor, relative to the directory of logs.
 	path, successor string
 }
 
-// open opens the segment's file and makes it if it is missing. O_NONBLOCK keeps
-// a FIFO planted in its place from hanging the edge; what is no regular file is
-// closed again, untouched.
+// open opens the segment's file and makes it if it is missing. What is no regular
+// file is closed again, untouched.
 func (s *segment) open() error {
-	const flags = segmentFlags
-	dir, name := int(s.dir.Fd()), s.name
-	fd, err := openAt(dir, name, flags, 0)
-	made := false
-	for err == unix.ENOENT {
-		if fd, err = openAt(dir, name, flags|unix.O_CREAT|unix.O_EXCL, 0o600); err == unix.EEXIST {
-			fd, err = openAt(dir, name, flags, 0) // another process was first
-			continue
-		}
-		made = err == nil
-		break
-	}
+	fd, made, err := durable.OpenAppend(int(s.dir.Fd()), s.name, true)
 	if err != nil {
 		return &fs.PathError{Op: "open", Path: s.Name(), Err: err}
 	}
 	return s.adopt(fd, made)
 }
 
-const segmentFlags = unix.O_RDWR | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK
-
 // adopt makes fd the segment's descriptor, or closes it.
 func (s *segment) adopt(fd int, made bool) error {
 	s.fd, s.file = fd, os.NewFile(uintptr(fd), s.Name())
-	if err := s.admit(made); err != nil {
+	var err error
+	if s.id, err = durable.Admit(s.file, made); err != nil {
 		s.file.Close()
 		return &fs.PathError{Op: "open", Path: s.Name(), Err: err}
 	}
 	return nil
 }
 
-// admit checks the opened file and notes its identity.
-func (s *segment) admit(made bool) error {
-	if made {
-		if err := s.file.Chmod(0o600); err != nil {
-			return err
-		}
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(s.fd, &st); err != nil {
-		return err
-	}
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return errors.New("not a regular file")
-	case st.Mode&0o002 != 0:
-		return errors.New("everybody may write it")
-	}
-	s.dev, s.ino = uint64(st.Dev), st.Ino
-	return nil
-}
-
-// TryLock implements File. It is flock(2) on the log's own descriptor: a lock
-// file beside it (which is what gofrs/flock offers, it opens a path of its own)
-// would not lock what another program opens, and could be replaced. Of the
-// descriptor's lock the kernel lets go when the process dies, however it dies.
+// TryLock implements File.
 func (s *segment) TryLock() error {
-	for {
-		switch err := unix.Flock(s.fd, unix.LOCK_EX|unix.LOCK_NB); err {
-		case unix.EINTR:
-		case unix.EWOULDBLOCK:
-			return ErrLocked
-		default:
-			return err
-		}
+	locked, err := durable.TryLock(s.fd)
+	if err == nil && !locked {
+		return ErrLocked
 	}
+	return err
 }
 
 // Unlock implements File.
-func (s *segment) Unlock() error { return unix.Flock(s.fd, unix.LOCK_UN) }
+func (s *segment) Unlock() error { return durable.Unlock(s.fd) }
 
 // Current implements File.
 func (s *segment) Current() (bool, error) {
 	var st unix.Stat_t
 	root := int(s.disk.sessions.Fd())
 	err := unix.Fstatat(root, s.path, &st, unix.AT_SYMLINK_NOFOLLOW)
-	if err == unix.ENOENT || err == nil && (uint64(st.Dev) != s.dev || st.Ino != s.ino) {
+	if err == unix.ENOENT || err == nil && (durable.Identity{Dev: uint64(st.Dev), Ino: st.Ino}) != s.id {
 		return false, nil
 	}
 	if err != nil {
@@ -208,7 +169,7 @@ func (s *segment) Close() error                            { return errors.Join(
 func (s *segment) Name() string { return "sessions/" + s.path }
 
 // Identity implements File.
-func (s *segment) Identity() string { return fmt.Sprintf("%d:%d", s.dev, s.ino) }
+func (s *segment) Identity() string { return fmt.Sprintf("%d:%d", s.id.Dev, s.id.Ino) }
 
 // segmentName returns the file name of a log's nth segment (E1).
 func segmentName(n int) string { return fmt.Sprintf("%06d.jsonl", n) }
@@ -223,13 +184,4 @@ func highestSegment(names []string) (highest int) {
 		}
 	}
 	return highest
-}
-
-// openAt is openat(2), tried again when a signal interrupts it.
-func openAt(dir int, name string, flags int, mode uint32) (fd int, err error) {
-	for {
-		if fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, mode); err != unix.EINTR {
-			return fd, err
-		}
-	}
 }

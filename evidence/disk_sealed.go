@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wayleave/wayleave/internal/durable"
 )
 
 // Number implements Sealer.
@@ -17,12 +19,12 @@ func (s *segment) Number() int { return s.number }
 
 // Next implements Sealer.
 func (s *segment) Next() (File, error) {
-	dirfd, err := openAt(int(s.dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	dirfd, err := durable.OpenAt(int(s.dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: s.dir.Name(), Err: err}
 	}
 	next := s.disk.segment(os.NewFile(uintptr(dirfd), s.dir.Name()), s.session, s.number+1)
-	fd, err := openAt(dirfd, next.name, segmentFlags|unix.O_CREAT|unix.O_EXCL, 0o600)
+	fd, err := durable.OpenAt(dirfd, next.name, durable.AppendFlags|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
 		err = &fs.PathError{Op: "create", Path: next.Name(), Err: err}
 	} else {
@@ -37,7 +39,7 @@ func (s *segment) Next() (File, error) {
 
 // OpenSealed implements Sealer.
 func (s *segment) OpenSealed(n int) (SealedFile, error) {
-	fd, err := openAt(int(s.dir.Fd()), segmentName(n), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	fd, err := durable.OpenAt(int(s.dir.Fd()), segmentName(n), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	name := "sessions/" + s.session + "/" + segmentName(n)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
@@ -64,7 +66,7 @@ func (f sealedFile) Size() (int64, error) {
 
 // Unsummed implements Sealer.
 func (s *segment) Unsummed() ([]int, error) {
-	fd, err := openAt(int(s.dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := durable.OpenAt(int(s.dir.Fd()), ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: s.dir.Name(), Err: err}
 	}
@@ -92,7 +94,7 @@ func (s *segment) Summarize(n int, summary []byte) error {
 	dir, name := int(s.dir.Fd()), summaryName(n)
 	temp := "." + name + ".tmp"
 	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	fd, err := openAt(dir, temp, flags, 0o600)
+	fd, err := durable.OpenAt(dir, temp, flags, 0o600)
 	if err != nil {
 		return &fs.PathError{Op: "create", Path: temp, Err: err}
 	}

@@ -159,14 +159,14 @@ type runFS struct {
 
 // newRunFS makes the run's log, which must not be there yet.
 func newRunFS(runs, staging string) (*runFS, error) {
-	fd, err := openAt(unix.AT_FDCWD, runs, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := durable.OpenAt(unix.AT_FDCWD, runs, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening the directory of runs: %w", err)
 	}
 	r := &runFS{&disk{os.NewFile(uintptr(fd), "runs")}, staging}
 	s, err := r.file()
 	if err == nil {
-		if fd, err = openAt(int(s.dir.Fd()), s.name, segmentFlags|unix.O_CREAT|unix.O_EXCL, 0o600); err == nil {
+		if fd, err = durable.OpenAt(int(s.dir.Fd()), s.name, durable.AppendFlags|unix.O_CREAT|unix.O_EXCL, 0o600); err == nil {
 			err = s.adopt(fd, true)
 		}
 		if err == nil {
@@ -183,7 +183,7 @@ func newRunFS(runs, staging string) (*runFS, error) {
 
 // file is the run's log, not yet opened.
 func (r *runFS) file() (*segment, error) {
-	fd, err := openAt(int(r.runs.sessions.Fd()), r.staging, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := durable.OpenAt(int(r.runs.sessions.Fd()), r.staging, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: "runs/" + r.staging, Err: err}
 	}

@@ -1,4 +1,5 @@
-// Package durable makes files that are on disk when the call returns.
+// Package durable makes files that are on disk when the call returns, and opens
+// and locks those that several processes append to.
 //
 // What "on disk" means here, as system calls:
 //
