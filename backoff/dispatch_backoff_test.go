@@ -49,8 +49,12 @@ func TestP24_BackOffThenTurnThenBackOffAgain(t *testing.T) {
 		}
 		s.until(20 * time.Second)
 		s.wantOrder(0, 1, 2, 3)
-		// The first reserves at 3 and is answered at 4.5, which dates the next turn.
-		s.wantWent(3*time.Second, 5500*time.Millisecond, 6500*time.Millisecond, 7500*time.Millisecond)
+		// The first reserves at 3 and is answered at 4.5, which dates the next turn,
+		// unless the others took theirs before it reserved: then they are from 5 on.
+		if went := s.times(); len(went) != 4 || went[0] != 3*time.Second {
+			t.Fatalf("requests went at %v, want four, the first at 3s", went)
+		}
+		s.wantSpaced(3, time.Second, 5*time.Second, 7500*time.Millisecond)
 	})
 }
 

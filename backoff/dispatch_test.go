@@ -149,6 +149,25 @@ func (s *scene) wantWent(want ...time.Duration) {
 	}
 }
 
+// wantSpaced fails the test unless the last n of the requests were handed over no
+// earlier than from and no later than to, and each a delay after the one before.
+// It is for what hangs on which of two callers is first at the store.
+func (s *scene) wantSpaced(n int, delay, from, to time.Duration) {
+	s.Helper()
+	went := s.times()
+	if len(went) < n {
+		s.Fatalf("requests went at %v, want %d", went, n)
+	}
+	earliest := from
+	for _, at := range went[len(went)-n:] {
+		if at < earliest || at > to {
+			s.Errorf("requests went at %v, want %d from %v to %v, %v apart", went, n, from, to, delay)
+			return
+		}
+		earliest = at + delay
+	}
+}
+
 // wantOrder fails the test unless the requests were of these callers.
 func (s *scene) wantOrder(want ...int) {
 	s.Helper()
