@@ -15,50 +15,75 @@ const MaxGrowth = 3
 // times the length of the page. No page is an error, and none is changed. Time and
 // memory are linear in the page, whatever it is.
 func Extract(page []byte) []byte {
-	page = bytes.TrimPrefix(page, []byte("\ufeff"))
-	x := &extractor{
-		tokens: html.NewTokenizer(bytes.NewReader(page)),
-		xml:    bytes.HasPrefix(page, []byte("<?xml")),
-		lines:  lines{out: make([]byte, 0, len(page)/2)},
-	}
-	for x.next() {
+	x := newExtractor(page)
+	for x.plain(); len(x.rest) > 0; x.plain() {
+		x.tokens(worthATokenizer)
 	}
 	return x.lines.out
 }
 
+// worthATokenizer is how many bytes a tokenizer reads at least, so that a page
+// which gives many occasions for one takes hardly longer than one tokenizer would.
+const worthATokenizer = 128
+
 // An extractor goes through a page once. It keeps of what is open only what
 // decides what is text; a tree is not built.
 type extractor struct {
-	tokens *html.Tokenizer
-	xml    bool
-	lines  lines
+	rest  []byte // of the page
+	xml   bool
+	lines lines
 
 	inBody    bool // the body has begun
-	rawDrop   bool // the next token, if it is text, is content that is dropped
 	templates int  // open ones
 	foreign   foreign
 }
 
-// next takes a token, and reports false at the end of the page.
-func (x *extractor) next() bool {
-	x.tokens.AllowCDATA(x.xml || x.foreign.inside())
-	kind := x.tokens.Next()
-	rawDrop := x.rawDrop
-	x.rawDrop = false
-	switch kind {
-	case html.ErrorToken:
-		return false
-	case html.TextToken:
-		if !rawDrop && !x.dropping() {
-			x.text(x.tokens.Text())
-		}
-	case html.StartTagToken, html.SelfClosingTagToken:
-		x.startTag(kind == html.SelfClosingTagToken)
-	case html.EndTagToken:
-		x.endTag()
+func newExtractor(page []byte) *extractor {
+	page = bytes.TrimPrefix(page, []byte("\ufeff"))
+	return &extractor{
+		rest:  page,
+		xml:   bytes.HasPrefix(page, []byte("<?xml")),
+		lines: lines{out: make([]byte, 0, len(page)/2)},
 	}
-	return true
 }
+
+// tokens goes on with a tokenizer, for so many bytes and then to the end of the
+// page or to where plain can go on.
+func (x *extractor) tokens(atLeast int) {
+	z := html.NewTokenizer(bytes.NewReader(x.rest))
+	read, start, drop := 0, true, false
+	for start || x.special() || read < atLeast {
+		z.AllowCDATA(x.xml || x.foreign.inside())
+		kind := z.Next()
+		raw := z.Raw()
+		read += len(raw)
+		x.rest = x.rest[len(raw):]
+		dropped := drop
+		start, drop = false, false
+		var buf [maxName]byte
+		switch kind {
+		case html.ErrorToken:
+			x.rest = nil
+			return
+		case html.TextToken:
+			if !dropped && !x.dropping() {
+				x.text(z.Text())
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			var markup bool
+			start = true
+			markup, drop = x.startTag(tagName(&buf, raw[len("<"):]), kind == html.SelfClosingTagToken)
+			if markup {
+				z.NextIsNotRawText()
+			}
+		case html.EndTagToken:
+			x.endTag(tagName(&buf, raw[len("</"):]))
+		}
+	}
+}
+
+// special reports that other rules hold than in a page of HTML outside svg and math.
+func (x *extractor) special() bool { return x.xml || len(x.foreign.stack) > 0 }
 
 // dropping reports that what comes is the content of an element that is dropped,
 // as far as such content can have tags in it.
@@ -69,23 +94,20 @@ func (x *extractor) text(text []byte) {
 	x.lines.add(text)
 }
 
-func (x *extractor) startTag(closesItself bool) {
-	var buf [maxName]byte
-	name := tagName(&buf, x.tokens.Raw()[len("<"):])
+// startTag reports that the content is no raw text, whatever the element, and that
+// the next token, if it is text, is content that is dropped.
+func (x *extractor) startTag(name []byte, closesItself bool) (markup, dropText bool) {
 	is := traits[string(name)]
 	if is&htmlOnly != 0 {
 		x.foreign.leave()
 	}
 	root, inside := rootOf(name), x.foreign.inside()
 	closed := closesItself && (x.xml || inside || root != none)
-	if closed || inside {
-		x.tokens.NextIsNotRawText()
-	}
 	if inside {
 		if !closed {
 			x.foreign.enter(foreignOf(name))
 		}
-		return
+		return true, false
 	}
 	if !x.dropping() {
 		x.inBody = x.inBody || is&head == 0
@@ -98,16 +120,15 @@ func (x *extractor) startTag(closesItself bool) {
 	case string(name) == "template":
 		x.templates++
 	case is&drop != 0:
-		x.rawDrop = true
+		dropText = true
 	case !x.inBody:
 		// Of what may stand in a head these alone have text besides.
-		x.rawDrop = string(name) == "title" || string(name) == "noframes"
+		dropText = string(name) == "title" || string(name) == "noframes"
 	}
+	return closed, dropText
 }
 
-func (x *extractor) endTag() {
-	var buf [maxName]byte
-	name := tagName(&buf, x.tokens.Raw()[len("</"):])
+func (x *extractor) endTag(name []byte) {
 	is := traits[string(name)]
 	if x.foreign.leaveElement(foreignOf(name)) {
 		return

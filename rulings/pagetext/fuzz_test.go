@@ -27,6 +27,8 @@ func checkText(t *testing.T, page []byte) {
 		t.Fatalf("%q became %q", before, page)
 	case text == nil || !bytes.Equal(text, Extract(page)):
 		t.Fatalf("%q: twice, and not the same", page)
+	case !bytes.Equal(text, byTokens(page)):
+		t.Fatalf("%q: %q, and with the tokenizer alone %q", page, text, byTokens(page))
 	case len(text) > MaxGrowth*len(page):
 		t.Fatalf("%d bytes of %d", len(text), len(page))
 	case !utf8.Valid(text):
@@ -48,7 +50,7 @@ func FuzzExtract(f *testing.F) {
 	if len(seeds) == 0 {
 		f.Fatal("no seeds")
 	}
-	for _, s := range seeds {
+	for _, s := range slices.Concat(seeds, nearlyPlain) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(checkText)

@@ -18,9 +18,9 @@ func (l *lines) end() { l.ended = true }
 // add adds text with its white space as it came.
 func (l *lines) add(text []byte) {
 	for i := 0; i < len(text); {
-		if c := text[i]; c > ' ' && c < utf8.RuneSelf {
+		if isGraphic(text[i]) {
 			start := i
-			for i++; i < len(text) && text[i] > ' ' && text[i] < utf8.RuneSelf; i++ {
+			for i++; i < len(text) && (isGraphic(text[i]) || text[i] == ' ' && i+1 < len(text) && isGraphic(text[i+1])); i++ {
 			}
 			l.separate()
 			l.out = append(l.out, text[start:i]...)
@@ -37,6 +37,9 @@ func (l *lines) add(text []byte) {
 		}
 	}
 }
+
+// isGraphic reports that c is a character of ASCII and no white space.
+func isGraphic(c byte) bool { return c > ' ' && c < utf8.RuneSelf }
 
 // separate writes what stands between the last character and the next one.
 func (l *lines) separate() {
