@@ -54,7 +54,7 @@ func TestA19RunShowsOnATerminalWhatItWaitsFor(t *testing.T) {
 	}()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
-			fmt.Fprint(w, "User-agent: *\nCrawl-delay: 2.5\n")
+			fmt.Fprint(w, "User-agent: *\nCrawl-delay: 8\n")
 		}
 	}))
 	defer site.Close()
