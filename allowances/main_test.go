@@ -53,26 +53,26 @@ func startChild(t *testing.T, name string, args ...string) *child {
 	return &child{cmd, bufio.NewScanner(out)}
 }
 
-// childReserve makes 50 crossings at once reserve a cent each in args[0], and says
-// how many were let through.
+// childReserve makes 20 crossings at once reserve two cents each in args[0], and
+// says how many were let through.
 func childReserve(args []string) error {
 	l, err := Open(args[0], Options{Edge: args[1]})
 	if err != nil {
 		return err
 	}
-	n, err := crowd(l, 50)
+	n, err := crowd(l, 20)
 	fmt.Println("through", n)
 	return err
 }
 
-// crowd lets n crossings at once reserve a cent each of one dollar, and settle two
-// of three. It returns how many were let through.
+// crowd lets n crossings at once reserve two cents each of one dollar, and settle
+// two of three. It returns how many were let through.
 func crowd(l *Ledger, n int) (through int, err error) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i := range n {
 		wg.Go(func() {
-			v, verr := l.Reserve(context.Background(), []Allowance{dollar}, Request{Crossing: strconv.Itoa(i), Price: usd("0.01")})
+			v, verr := l.Reserve(context.Background(), []Allowance{dollar}, Request{Crossing: strconv.Itoa(i), Price: usd("0.02")})
 			mu.Lock()
 			defer mu.Unlock()
 			if verr != nil || v.Outcome == Unenforceable {
@@ -86,7 +86,7 @@ func crowd(l *Ledger, n int) (through int, err error) {
 			case 0:
 				_, verr = v.Reservation.Settle(Unnamed)
 			case 1:
-				_, verr = v.Reservation.Settle(observe("0.01"))
+				_, verr = v.Reservation.Settle(observe("0.02"))
 			}
 			if verr != nil {
 				err = verr
@@ -119,8 +119,8 @@ func childLinger(args []string) error {
 // team is five dollars a day.
 var team = Allowance{Name: "team", Period: Day, Amount: 5 * money.Unit, Currency: "USD"}
 
-// dollar is one dollar a day.
-var dollar = Allowance{Name: "dollar", Period: Day, Amount: money.Unit, Currency: "USD"}
+// dollar is one dollar a month.
+var dollar = Allowance{Name: "dollar", Period: Month, Amount: money.Unit, Currency: "USD"}
 
 func usd(amount string) Price { return Price{Basis: Declared, Money: dollars(amount)} }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/wayleave/wayleave/backoff/backofftest"
 )
 
+// patient is for stores on a disk or among processes that may stand still.
+var patient = backoff.Config{LockWait: time.Minute}
+
 // A clock stands where the test sets it.
 type clock struct{ at atomic.Pointer[time.Time] }
 

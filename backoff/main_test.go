@@ -73,7 +73,7 @@ const (
 
 // childTurns takes turns in the store of a directory and says when they are.
 func childTurns(args []string) error {
-	store := backoff.NewFileStore(args[0], backoff.FileOptions{})
+	store := backoff.NewFileStore(args[0], backoff.FileOptions{Config: patient})
 	for range childCount {
 		turn, err := store.Turn(context.Background(), host, childDelay, time.Minute)
 		if err != nil {
@@ -86,7 +86,7 @@ func childTurns(args []string) error {
 
 // childReserve looks, says so, and reserves as soon as it is told to.
 func childReserve(args []string) error {
-	store := backoff.NewFileStore(args[0], backoff.FileOptions{Now: newClock().now})
+	store := backoff.NewFileStore(args[0], backoff.FileOptions{Config: patient, Now: newClock().now})
 	seen, _, err := store.Look(context.Background(), host)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func childStop(args []string) error {
 	})
 	c := newClock()
 	c.set(after(time.Second))
-	store := backoff.NewFileStore(args[0], backoff.FileOptions{Now: c.now, FS: traced})
+	store := backoff.NewFileStore(args[0], backoff.FileOptions{Config: patient, Now: c.now, FS: traced})
 	_, err := store.Answered(context.Background(), host, backoff.Answer{Status: 503, RetryAfter: []string{"60"}})
 	fmt.Println("done")
 	return err
@@ -199,7 +199,7 @@ func TestP46_AKilledProcessLeavesTheOldStateOrTheNewOne(t *testing.T) {
 		clock := newClock()
 		clock.set(after(2 * time.Second))
 		traced := newTracedFS(dir)
-		store := backoff.NewFileStore(dir, backoff.FileOptions{Now: clock.now, FS: traced})
+		store := backoff.NewFileStore(dir, backoff.FileOptions{Config: patient, Now: clock.now, FS: traced})
 		found, _, err := store.Look(t.Context(), host)
 		must(t, err)
 		stored := found.Backoff.Until.Equal(after(61 * time.Second))
@@ -225,7 +225,7 @@ func TestP11_ARestartKeepsTheSpacing(t *testing.T) {
 	dir, clock := t.TempDir(), newClock()
 	var last time.Time
 	for range 5 {
-		store := backoff.NewFileStore(dir, backoff.FileOptions{Now: clock.now})
+		store := backoff.NewFileStore(dir, backoff.FileOptions{Config: patient, Now: clock.now})
 		turn, err := store.Turn(t.Context(), host, 3*time.Second, 10*time.Second)
 		must(t, err)
 		if turn.At.Sub(last) < 3*time.Second {

@@ -44,7 +44,7 @@ func fileSubject(t *testing.T) backofftest.Subject {
 	clock := newClock()
 	dir := filepath.Join(t.TempDir(), "backoff")
 	return backofftest.Subject{
-		Store:  backoff.NewFileStore(dir, backoff.FileOptions{Now: clock.now}),
+		Store:  backoff.NewFileStore(dir, backoff.FileOptions{Config: patient, Now: clock.now}),
 		SetNow: clock.set,
 		Plant:  func(t testing.TB, s backoff.State) { plant(t, dir, s) },
 	}

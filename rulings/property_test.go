@@ -50,11 +50,12 @@ func randomLand(r *rand.Rand) land {
 		}
 		l.entries = append(l.entries, entries)
 	}
-	for name, lines := range map[string][]string{
+	fieldLines := map[string][]string{
 		"content-usage": {"train-ai=n", "ai-use=y"}, "content-signal": {"ai-input=yes", "search=no", "use=reference"},
 		"x-robots-tag": {"noai", "noindex", "disallowaitraining"}, "tdm-reservation": {"0", "1"},
-	} {
-		for _, line := range lines {
+	}
+	for _, name := range slices.Sorted(maps.Keys(fieldLines)) { // the same land for a seed
+		for _, line := range fieldLines[name] {
 			if r.IntN(6) == 0 {
 				l.fields[name] = append(l.fields[name], line)
 			}
@@ -93,8 +94,8 @@ func (l land) shuffled(r *rand.Rand) land {
 	for _, entries := range l.entries {
 		s.entries = append(s.entries, mix(entries))
 	}
-	for name, lines := range l.fields {
-		s.fields[name] = mix(lines)
+	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
+		s.fields[name] = mix(l.fields[name])
 	}
 	return s
 }

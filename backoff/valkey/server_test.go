@@ -9,8 +9,10 @@ package valkey
 
 import (
 	"bufio"
+	"math/rand/v2"
 	"net"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,12 +31,19 @@ type server struct {
 // test.
 func startServer(t testing.TB, options ...string) *server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	must(t, err)
-	must(t, l.Close())
-	return startServerAt(t, port, options...)
+	return startServerAt(t, freePort(t), options...)
+}
+
+// freePort returns a port of the loopback that no system gives away by itself.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for {
+		port := strconv.Itoa(20000 + rand.IntN(10000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			must(t, l.Close())
+			return port
+		}
+	}
 }
 
 func startServerAt(t testing.TB, port string, options ...string) *server {
@@ -73,6 +82,9 @@ func (s *server) stop() {
 // open opens the store at url, which ends with the test.
 func open(t testing.TB, url string, c backoff.Config) *Store {
 	t.Helper()
+	if c.LockWait == 0 {
+		c.LockWait = time.Minute // how long the server takes is not what is tested
+	}
 	s, err := Open(url, c)
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })

@@ -301,7 +301,7 @@ func TestACrossingThatLeavesDoesNotEndTheProbeOfALicence(t *testing.T) {
 		w.serve("licences.test:80", pages{"/l.xml": slowly(time.Second, text(rsl)), "/robots.txt": slowly(time.Second, status(404))})
 		b := w.open(t.TempDir())
 		page := origin(t, "http", "page.test")
-		for _, at := range []time.Duration{time.Second / 2, 3 * time.Second / 2} {
+		for _, at := range []time.Duration{time.Second / 2, 5 * time.Second / 4} { // in the middle of either request
 			ctx, leave := context.WithTimeout(t.Context(), at)
 			got := b.Licence(ctx, byRobots(elsewhere), page, nil, nil)
 			leave()
