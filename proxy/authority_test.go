@@ -180,6 +180,23 @@ func TestN4UserinfoInATargetIsRefusedAndNotRecorded(t *testing.T) {
 	}
 }
 
+// What is no host and port is no authority, and may hold anything: it stands in
+// no record.
+func TestE23ATargetOfConnectThatIsNoneIsNotRecorded(t *testing.T) {
+	for _, target := range []string{"user:hunter2@site.test:443", "site.test:443/?token=hunter2", "hunter2"} {
+		e := startEdge(t, edgeSetup{}) // one each: refusals alike share a record
+		resp := e.dial().send("CONNECT " + target + " HTTP/1.1\r\nHost: site.test\r\n\r\n")
+		if resp.StatusCode != 400 || reasonOf(resp) != "request_invalid" {
+			t.Errorf("%s: %s, reason %s", target, resp.Status, reasonOf(resp))
+		}
+		r := e.waitCrossings(1)[0]
+		r.want(t, map[string]any{"outcome": "refused", "authority": nil, "refusal.reason": "request_invalid"})
+		if strings.Contains(r.raw, "hunter2") {
+			t.Errorf("%s: the record has the secret: %s", target, r.raw)
+		}
+	}
+}
+
 // A tunnel inside a tunnel would carry requests nobody rules.
 func TestN1ConnectInsideATunnelIsRefused(t *testing.T) {
 	e := startEdge(t, edgeSetup{})

@@ -74,11 +74,11 @@ func tunnelOf(c net.Conn) *tunnel {
 func (e *Edge) connect(w http.ResponseWriter, r *http.Request) {
 	log, reason := e.identify(r)
 	x := e.newCrossing(w, r, log)
-	x.rec.Authority, x.rec.Client.Protocol = r.RequestURI, "tunnel"
-	if len(r.RequestURI) > maxTargetBytes {
-		x.rec.Authority = ""
-	}
+	x.rec.Client.Protocol = "tunnel"
 	origin, rej := e.connectTarget(r)
+	if rej == nil { // what is no host:port may hold a secret (E23)
+		x.rec.Authority = r.RequestURI
+	}
 	switch {
 	case rej != nil:
 	case reason != "":
