@@ -161,10 +161,10 @@ func readEnd(body io.Reader) error {
 // broken records a body that did not come to its end: cut by the upstream, or
 // abandoned by the client.
 func (x *crossing) broken(ctx context.Context, err error) {
-	outcome, f := evidence.Cut, evidence.Failure{Kind: string(rulings.ResponseIncomplete), Detail: err.Error()}
+	outcome, f := evidence.Cut, evidence.Failure{Kind: string(rulings.ResponseIncomplete), Detail: detailOf(err)}
 	switch {
 	case isUnusable(err):
-		outcome, f.Kind = evidence.Unavailable, string(rulings.PacingStore)
+		outcome, f = evidence.Unavailable, evidence.Failure{Kind: string(rulings.PacingStore), Detail: err.Error()}
 	case x.edge.baseCtx.Err() != nil:
 		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
 	case ctx.Err() != nil:

@@ -16,7 +16,7 @@ import (
 
 // A failure is why a request got no answer: the reason, by the error types of
 // RFC 9209, a sentence for the record and one for the agent. Go's error text
-// stays with the first of the two.
+// stays with the first of the two, as far as detailOf tells it.
 type failure struct {
 	reason rulings.Reason
 	detail string
@@ -34,7 +34,30 @@ var errDemanded = errors.New("the site demands a client certificate")
 // failureOf sorts a transport's error (N19).
 func failureOf(err error) failure {
 	reason, told := sortFailure(err)
-	return failure{reason: reason, detail: err.Error(), told: told}
+	return failure{reason: reason, detail: detailOf(err), told: told}
+}
+
+// detailOf is what a record tells of err. net/http quotes the octets that it could
+// not read, and they may be the value of a field or a body (E23): from the first
+// quote on nothing is told. What a certificate is quoted with is public.
+func detailOf(err error) string {
+	text := err.Error()
+	if said, _, quotes := strings.Cut(text, `"`); quotes && !isCertificateError(err) {
+		return said + `"..."`
+	}
+	return text
+}
+
+// An unquotingBody is the body of an answer to the edge itself, whose errors tell
+// what a record may.
+type unquotingBody struct{ io.ReadCloser }
+
+func (b unquotingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = errors.New(detailOf(err))
+	}
+	return n, err
 }
 
 func sortFailure(err error) (rulings.Reason, rulings.Words) {

@@ -189,6 +189,52 @@ func TestN19CausesAreSorted(t *testing.T) {
 	}
 }
 
+// net/http quotes what it cannot read, and that may be a field's value or a body.
+func TestE23NoFailureQuotesWhatWasSent(t *testing.T) {
+	for _, c := range []struct{ name, answer, detail string }{
+		{"a field without a colon", "HTTP/1.1 200 OK\r\nSet-Cookie sid=hunter2\r\n\r\n", "missing colon"},
+		{"a field whose name is none", "HTTP/1.1 200 OK\r\nX-\x01Secret: hunter2\r\n\r\n", "malformed MIME header"},
+		{"a first field that is a continuation", "HTTP/1.1 200 OK\r\n hunter2\r\n\r\n", "malformed MIME header"},
+		{"a length that is none", "HTTP/1.1 200 OK\r\nContent-Length: hunter2\r\n\r\n", "bad Content-Length"},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: hunter2\r\n\r\n", "Content-Length"},
+		{"a coding of the transfer that is unknown", "HTTP/1.1 200 OK\r\nTransfer-Encoding: hunter2\r\n\r\n", "transfer encoding"},
+		{"a body without a head", "hunter2\r\n\r\n", "malformed HTTP response"},
+		{"a body that looks like a head", "this hunter2 is the body\r\n\r\n", "malformed HTTP status code"},
+		{"a trailer without a colon", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nSet-Cookie hunter2\r\n\r\n", "missing colon"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			serve := func(v *visit) {
+				v.say(c.answer)
+				v.Close()
+			}
+			e := startEdge(t, edgeSetup{policy: withService("127.0.0.1")})
+			if resp, err := e.client("", false).Get(startSite(t, false, serve).url + "/page"); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body) // it may break off
+				resp.Body.Close()
+			}
+			f := startEdge(t, edgeSetup{})
+			s := startSite(t, false, serve)
+			s.own = true
+			resp, err := f.client("", false).Get(s.url + "/page")
+			text(t, resp, err)
+			for _, r := range []record{e.crossing("/page"), f.probes("robots")[0]} {
+				if detail := fmt.Sprint(r.at("failure.detail")); !strings.Contains(detail, c.detail) || strings.Contains(r.raw, "hunter2") {
+					t.Errorf("the record says %q in %s", detail, r.raw)
+				}
+			}
+		})
+	}
+}
+
+// What the certificate of a site says of itself is public, and helps whoever runs
+// the edge.
+func TestN19TheFaultOfACertificateIsQuotedWhole(t *testing.T) {
+	err := &legError{legTLS, &tls.CertificateVerificationError{Err: errors.New(`while trying to verify "Some CA"`)}}
+	if f := failureOf(err); f.detail != err.Error() {
+		t.Errorf("the detail is %q", f.detail)
+	}
+}
+
 // An origin's own failures are answers like any other, and never look like one
 // of the edge's.
 func TestN19AnOriginsErrorsAreNotTheEdges(t *testing.T) {

@@ -230,6 +230,7 @@ func (u *Upstream) fetch(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fetchError(err)
 	}
+	resp.Body = unquotingBody{resp.Body}
 	return resp, nil
 }
 

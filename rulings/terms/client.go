@@ -13,7 +13,8 @@ import (
 type Client interface {
 	// Get sends one GET for url with exactly the fields of header. It follows
 	// no redirect, undoes no content coding and sends nothing twice. The caller
-	// closes the body. An error is a *FetchError. Get keeps to ctx and may be
+	// closes the body. An error is a *FetchError, and neither it nor one of the body
+	// quotes what the host sent (specs: evidence E23). Get keeps to ctx and may be
 	// called from many goroutines.
 	Get(ctx context.Context, url string, header http.Header) (*http.Response, error)
 }
@@ -98,8 +99,7 @@ func (e *FetchError) Error() string {
 
 func (e *FetchError) Unwrap() error { return e.Err }
 
-// A Failure is a kind with what is known beyond it. Detail is for the record:
-// it may quote what a host wrote.
+// A Failure is a kind with what is known beyond it, which is for the record.
 type Failure struct {
 	Kind   FailureKind
 	Detail string
