@@ -182,7 +182,7 @@ func (e *edge) openTerms() (err error) {
 	e.pacing = pacing
 	e.onClose(func(context.Context) error { return closePacing() })
 	e.book, err = terms.Open(termsDir(e.cfg.data), terms.Options{
-		Client: e.upstream, Pacer: e.pacer(), Held: e.heldTerms(), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Metrics: e.metrics,
+		Client: e.upstream, Pacer: e.pacer(), Held: e.heldTerms(), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Redact: e.store.Redact, Metrics: e.metrics,
 		UserAgent: func() string { return proxy.UserAgent(e.policy.Load(), version()) },
 	})
 	if err != nil {

@@ -50,6 +50,10 @@ type Options struct {
 	// Logger gets faults of the cache and of the edge; nil discards them.
 	Logger *slog.Logger
 
+	// Redact returns a URL without what may stand in no log (specs: evidence E23).
+	// Nil leaves URLs out of the log altogether.
+	Redact func(url string) string
+
 	// Metrics gets the counters of the book; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -65,6 +69,7 @@ type Book struct {
 	record    func(context.Context, Probe)
 	now       func() time.Time
 	log       *slog.Logger
+	redact    func(string) string // of what goes to log
 	fetches   *prometheus.CounterVec
 
 	robots, licences, tdm *shelf
@@ -89,7 +94,7 @@ func Open(dir string, o Options) (*Book, error) {
 			return nil, fmt.Errorf("opening the book of terms: %w", err)
 		}
 	}
-	b := &Book{dir: dir, held: held, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, pacer: o.Pacer, tokens: o.Tokens}
+	b := &Book{dir: dir, held: held, client: o.Client, userAgent: o.UserAgent, record: o.Record, now: o.Now, log: o.Logger, redact: o.Redact, pacer: o.Pacer, tokens: o.Tokens}
 	b.robots = b.newShelf(robotsKind, robotsEntries, robotsOctets)
 	b.licences = b.newShelf(licenceKind, licenceEntries, licenceOctets)
 	b.tdm = b.newShelf(tdmKind, tdmEntries, tdmOctets)
@@ -127,6 +132,9 @@ func (b *Book) fillIn() {
 	b.now = func() time.Time { return clock().UTC().Round(0) }
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.redact == nil {
+		b.redact = func(string) string { return "" }
 	}
 }
 

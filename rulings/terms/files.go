@@ -40,7 +40,7 @@ func (s *shelf) readLedger(p place) ledger {
 }
 
 func (s *shelf) unreadable(p place, err error) {
-	s.book.log.Warn("terms cache not readable", "url", s.url(p), "error", err)
+	s.book.log.Warn("terms cache not readable", "url", s.book.redact(s.url(p)), "error", err)
 }
 
 // merge is what two processes know together, as far as it is kept.
@@ -104,7 +104,7 @@ func (s *shelf) save(e *entry, k *known) {
 		return // the file would name an object that is not there
 	}
 	if err := s.saveLocked(e, k); err != nil {
-		s.book.log.Warn("terms cache not written", "url", e.url, "error", err)
+		s.book.log.Warn("terms cache not written", "url", s.book.redact(e.url), "error", err)
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -204,4 +206,45 @@ func TestT20ACacheOfLicencesThatCannotBeWrittenCostsAProbe(t *testing.T) {
 		}
 		closeBook(t, b)
 	})
+}
+
+// The URL of a licence may hold a token, which no line of the log has.
+func TestE23TheProcessLogHasNoSecretOfALicencesURL(t *testing.T) {
+	const url = licenceURL + "?access_token=hunter2"
+	unread := func(t *testing.T, dir string) func() {
+		files, err := filepath.Glob(filepath.Join(dir, "licences", "*.json"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		write(t, files[0], "{")
+		return func() {}
+	}
+	for _, tt := range []struct {
+		line  string
+		spoil func(t *testing.T, dir string) (mend func())
+	}{
+		{"term object not written", func(t *testing.T, dir string) func() { remove(t, objectOf(dir, rsl)); return block(t, dir, "objects") }},
+		{"terms cache not written", func(t *testing.T, dir string) func() { return block(t, dir, "licences") }},
+		{"terms cache not readable", unread},
+	} {
+		for _, redact := range []func(string) string{nil, func(url string) string { return strings.Replace(url, "hunter2", "~", 1) }} {
+			synctest.Test(t, func(t *testing.T) {
+				w, _, page := site(t, text(rsl))
+				dir := t.TempDir()
+				b := w.open(dir)
+				licenceOf(t, b, page, url)
+				closeBook(t, b)
+				var logged bytes.Buffer
+				b = w.open(dir, func(o *Options) { o.Logger, o.Redact = slog.New(slog.NewTextHandler(&logged, nil)), redact })
+				defer tt.spoil(t, dir)()
+				time.Sleep(25 * time.Hour) // what is held is asked for again
+				licenceOf(t, b, page, url)
+				closeBook(t, b)
+				log := logged.String()
+				if named := strings.Contains(log, "access_token=~"); !strings.Contains(log, tt.line) || strings.Contains(log, "hunter2") || named != (redact != nil) {
+					t.Errorf("%s: logged: %s", tt.line, log)
+				}
+			})
+		}
+	}
 }

@@ -84,7 +84,7 @@ func (s *shelf) fly(ctx context.Context, e *entry, f *flight, how errand) {
 // was cut short: no origin may end the edge.
 func (s *shelf) survive(e *entry, f *flight) {
 	if r := recover(); r != nil {
-		s.book.log.Error("looking up terms panicked", "url", e.url, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		s.book.log.Error("looking up terms panicked", "url", s.book.redact(e.url), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 		f.found = s.cutShort(e.known.Load(), e.url, panicked)
 	}
 }
@@ -164,7 +164,7 @@ func (s *shelf) keepObject(k *known, now time.Time) *known {
 	}
 	d, err := s.book.PutObject(k.body)
 	if err != nil {
-		s.book.log.Warn("term object not written", "url", k.url, "error", err)
+		s.book.log.Warn("term object not written", "url", s.book.redact(k.url), "error", err)
 		again := newKnown(s.kind, k.url, k.ledger, k.doc, k.body)
 		again.retry = now.Add(objectRetry)
 		return again
