@@ -123,7 +123,7 @@ type RobotsGroup struct {
 	Allowed bool   `json:"allowed"`
 }
 
-// A RobotsLine is a line as written.
+// A RobotsLine is a line as written, but for secrets in its URLs (E23).
 type RobotsLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`

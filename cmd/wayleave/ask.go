@@ -109,7 +109,7 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 	if err != nil {
 		return explainer{}, nil, err
 	}
-	return explainer{book, policy, pacing, cfg.connectPorts, up.LeadsBack, false}, func(ctx context.Context) error {
+	return explainer{book, policy, pacing, cfg.connectPorts, up.LeadsBack, false, nil}, func(ctx context.Context) error {
 		up.Close()
 		return errors.Join(book.Close(ctx), closePacing())
 	}, nil

@@ -102,7 +102,9 @@ func (x explainer) said(o hostkey.Origin, known rulings.Terms, ruling rulings.Ru
 		tokens, purposes = policy.Identity.Tokens, policy.Purposes
 	}
 	all := explanation(purposes, ruling, known)
-	told.Terms = append(append(told.Terms, all.Terms...), unheldTerms(o, missing)...)
+	all.Terms = append(all.Terms, unheldTerms(o, missing)...)
+	all = x.told(all)
+	told.Terms = append(told.Terms, all.Terms...)
 	told.Statements, told.Licences, told.Gaps = all.Statements, all.Licences, all.Gaps
 	if len(missing) == 0 && known.Robots.Site != nil {
 		told.Effective = all.Effective
@@ -111,7 +113,7 @@ func (x explainer) said(o hostkey.Origin, known rulings.Terms, ruling rulings.Ru
 	if site := known.Robots.Site; site != nil {
 		selection := site.Select(tokens, "")
 		s.delay = kept(x.pacing, selection.Delay())
-		s.told.Robots = robotsOf(selection)
+		s.told.Robots = x.robotsOf(selection)
 		s.told.Robots.DelayMS, s.told.Robots.Capped = s.delay.Honoured.Milliseconds(), s.delay.Capped
 	}
 	return s
@@ -125,14 +127,14 @@ const (
 
 // robotsOf tells which groups bind, and the lines of them that state something
 // besides access.
-func robotsOf(selection robots.Selection) *admin.HostRobots {
+func (x explainer) robotsOf(selection robots.Selection) *admin.HostRobots {
 	told := &admin.HostRobots{Groups: []admin.RobotsGroup{}}
 	for _, d := range selection.Access(robots.NewPage("/")).Decisions {
 		told.Groups = append(told.Groups, admin.RobotsGroup{Token: d.Token, Group: d.Group, Rule: d.Rule, Line: d.Line, Allowed: d.Allowed})
 	}
 	lines := selection.Lines(robots.CrawlDelay, robots.ContentUsage, robots.ContentSignal, robots.License, robots.DisallowAITraining, robots.AllowAITraining)
 	for _, l := range lines[:min(len(lines), maxRobotsLines)] {
-		text := l.Text
+		text := x.text(l.Text) // before it is cut: a part of a secret is one
 		if len(text) > maxRobotsOctets {
 			text, told.More = text[:maxRobotsOctets], true
 		}

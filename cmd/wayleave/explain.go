@@ -25,6 +25,10 @@ type explainer struct {
 	loop   func(hostkey.Origin) bool // reports an address of the edge's own
 
 	offline bool // nothing is had from outside
+
+	// redact takes out of a URL that is told what no answer of the admin API has
+	// (E23). Nil tells it as it is, to whoever runs a command.
+	redact func(url string) string
 }
 
 func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Explanation, error) {
@@ -32,7 +36,7 @@ func (e *edge) explain(ctx context.Context, r admin.ExplainRequest) (admin.Expla
 }
 
 func (e *edge) explainer() explainer {
-	return explainer{e.book, e.policy.Load, e.pacing, e.cfg.connectPorts, e.upstream.LeadsBack, e.mode.offline}
+	return explainer{e.book, e.policy.Load, e.pacing, e.cfg.connectPorts, e.upstream.LeadsBack, e.mode.offline, e.store.Redact}
 }
 
 // explainGet is the question about a plain GET of url, fetching what terms it needs.
@@ -91,7 +95,7 @@ func (x explainer) explain(ctx context.Context, r admin.ExplainRequest) (admin.E
 	}
 	answer.Pacing = paced
 	tellBreaches(&answer, policy, ruling)
-	return answer, nil
+	return x.told(answer), nil
 }
 
 // refusal is what the edge refuses before anything is looked up.
