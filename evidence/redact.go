@@ -116,14 +116,14 @@ type redaction struct {
 	names []string
 }
 
-// authority writes scheme and authority without userinfo, and returns the host
-// and the path that is left.
-func (w *redaction) authority(s string) (host, path string) {
+// authority writes scheme and authority without userinfo, and returns the scheme,
+// the host with its port, and the path that is left.
+func (w *redaction) authority(s string) (scheme, host, path string) {
 	start := 0
 	if i := strings.Index(s, "//"); i == 0 || i > 0 && s[i-1] == ':' {
 		start = i + 2
 	} else if strings.HasPrefix(s, "/") {
-		return "", s
+		return "", "", s
 	}
 	end := len(s)
 	if i := strings.IndexByte(s[start:], '/'); i >= 0 {
@@ -139,13 +139,13 @@ func (w *redaction) authority(s string) (host, path string) {
 	}
 	w.b.WriteString(s[:start])
 	w.b.WriteString(host)
-	return host, s[end:]
+	return strings.TrimSuffix(s[:start], "://"), host, s[end:]
 }
 
 // path writes path with its parameters and the operator's secret segments
 // redacted.
-func (w *redaction) path(host, path string) {
-	secret := w.r.secretSegments(host, path)
+func (w *redaction) path(scheme, host, path string) {
+	secret := w.r.secretSegments(scheme, host, path)
 	for i := 0; ; i++ {
 		segment, rest, more := strings.Cut(path, "/")
 		switch {

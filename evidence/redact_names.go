@@ -3,8 +3,11 @@ package evidence
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/wayleave/wayleave/internal/hostkey"
 )
 
 // secretWords make a name secret-looking wherever in it they stand (E23).
@@ -92,6 +95,7 @@ func unhex(c byte) byte {
 // behind the ones it names.
 type secretPath struct {
 	host     string
+	port     uint16 // 0: whatever it is
 	segments []string
 }
 
@@ -99,8 +103,9 @@ func parseSecretPath(s string) secretPath {
 	if _, rest, ok := strings.Cut(s, "://"); ok {
 		s = rest
 	}
-	host, path, _ := strings.Cut(s, "/")
-	p := secretPath{host: strings.ToLower(host)}
+	authority, path, _ := strings.Cut(s, "/")
+	var p secretPath
+	p.host, p.port = splitAuthority("", authority)
 	if path = strings.TrimSuffix(path, "/"); path != "" {
 		p.segments = strings.Split(path, "/")
 	}
@@ -118,14 +123,15 @@ type segmentSet struct {
 func (s segmentSet) has(i int) bool { return s.any && (i >= s.from || s.at[i]) }
 
 // secretSegments returns which segments of path, counted as strings.Split on "/"
-// counts them, are secret on host.
-func (r *Redactor) secretSegments(host, path string) (set segmentSet) {
+// counts them, are secret where scheme and authority lead.
+func (r *Redactor) secretSegments(scheme, authority, path string) (set segmentSet) {
 	if len(r.paths) == 0 {
 		return set
 	}
+	host, port := splitAuthority(scheme, authority)
 	segments := strings.Split(path, "/")[1:] // in front of the first / is nothing
 	for _, p := range r.paths {
-		if !p.matches(host, segments) {
+		if !p.matches(host, port, segments) {
 			continue
 		}
 		if !set.any {
@@ -141,11 +147,8 @@ func (r *Redactor) secretSegments(host, path string) (set segmentSet) {
 	return set
 }
 
-func (p secretPath) matches(host string, segments []string) bool {
-	if name, port, ok := cutPort(host); ok && !strings.Contains(p.host, ":") && port != "" {
-		host = name
-	}
-	if !strings.EqualFold(p.host, host) || len(segments) < len(p.segments) {
+func (p secretPath) matches(host string, port uint16, segments []string) bool {
+	if p.host != host || p.port != 0 && port != 0 && p.port != port || len(segments) < len(p.segments) {
 		return false
 	}
 	for i, want := range p.segments {
@@ -156,11 +159,22 @@ func (p secretPath) matches(host string, segments []string) bool {
 	return true
 }
 
-// cutPort parts host:port; brackets round an IPv6 address stay.
-func cutPort(host string) (name, port string, ok bool) {
-	i := strings.LastIndexByte(host, ':')
-	if i < 0 || strings.HasSuffix(host, "]") {
-		return host, "", false
+// splitAuthority returns the host of authority as its key, so that no spelling of
+// it hides a secret, and the port, which is the scheme's own where none is written
+// and 0 where it is not known. A host that has no key is itself in lower case.
+func splitAuthority(scheme, authority string) (host string, port uint16) {
+	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
+		if n, err := strconv.ParseUint(authority[i+1:], 10, 16); err == nil {
+			port = uint16(n)
+		}
+		authority = authority[:i]
 	}
-	return host[:i], host[i+1:], true
+	if port == 0 {
+		port = map[string]uint16{"http": 80, "https": 443}[strings.ToLower(scheme)]
+	}
+	host, err := hostkey.Key(authority)
+	if err != nil {
+		host = strings.ToLower(authority)
+	}
+	return host, port
 }

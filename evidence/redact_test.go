@@ -10,7 +10,8 @@ import (
 var standIn = regexp.MustCompile(`~[0-9a-f]{12}`)
 
 func testRedactor() *Redactor {
-	return newRedactor([]byte("key"), []string{"ticket", "My_Ref"}, []string{"hooks.example/services/*", "https://API.example/bot/*/send", "all.example"})
+	return newRedactor([]byte("key"), []string{"ticket", "My_Ref"}, []string{"hooks.example/services/*", "https://API.example/bot/*/send", "all.example",
+		"bücher.example/x", "[2001:DB8::1]/x", "192.0.2.7/x", "tls.example:443/x", "high.example:8443/x"})
 }
 
 func TestRedactE23ReplacesSecretsAndNothingElse(t *testing.T) {
@@ -59,6 +60,18 @@ func TestRedactE23ReplacesSecretsAndNothingElse(t *testing.T) {
 		{"nor another host", "https://h/services/T1", "https://h/services/T1"},
 		{"what * matches and what follows", "https://api.example/bot/123/send/m", "https://api.example/bot/~/send/~"},
 		{"a whole host", "https://all.example/a/b", "https://all.example/~/~"},
+		{"a host with a dot behind it", "http://hooks.example./services/T1", "http://hooks.example./services/~"},
+		{"a host with an escape in it", "http://hooks%2Eexample:80/services/T1", "http://hooks%2Eexample:80/services/~"},
+		{"a host in A-labels", "https://xn--bcher-kva.example/x/T1", "https://xn--bcher-kva.example/x/~"},
+		{"a host in U-labels", "https://BÜCHER.example/x/T1", "https://BÜCHER.example/x/~"},
+		{"an IPv6 address at length", "https://[2001:db8:0:0::1]:8443/x/T1", "https://[2001:db8:0:0::1]:8443/x/~"},
+		{"an IPv4 address as a number", "http://0xC0000207/x/T1", "http://0xC0000207/x/~"},
+		{"a host that is none", "https://hooks..example/services/T1", "https://hooks..example/services/T1"},
+		{"a port that is the scheme's own", "https://tls.example/x/T1", "https://tls.example/x/~"},
+		{"a port as it is named", "http://tls.example:0443/x/T1", "http://tls.example:0443/x/~"},
+		{"a port that no scheme tells", "//tls.example/x/T1", "//tls.example/x/~"},
+		{"another port of the host", "https://high.example/x/T1", "https://high.example/x/T1"},
+		{"another scheme's port", "http://tls.example/x/T1", "http://tls.example/x/T1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := testRedactor().URL(row.url)
