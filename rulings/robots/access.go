@@ -1,7 +1,5 @@
 package robots
 
-import "slices"
-
 // maxWork bounds the octets compared for one document and one page, counted as
 // both lengths for every reading and pattern (specs: terms T40).
 const maxWork = 512_000_000
@@ -38,15 +36,25 @@ func (s Selection) Access(p *Page) Access {
 		if a.OverLimit {
 			continue
 		}
-		d.Allowed = true
-		if r := c.section.decide(p); r != nil {
-			d.Rule, d.Line, d.Allowed = r.text, r.line, r.allow
+		if c.first < i { // an agent can name thousands whom the same groups bind
+			same := &a.Decisions[c.first]
+			d.Rule, d.Line, d.Allowed = same.Rule, same.Line, same.Allowed
+		} else {
+			d.decide(c.section, p)
 		}
 		if !d.Allowed && a.Refused == nil {
 			a.Refused = d
 		}
 	}
 	return a
+}
+
+// decide fills in what the groups of s say of p.
+func (d *Decision) decide(s *section, p *Page) {
+	d.Allowed = true
+	if r := s.decide(p); r != nil {
+		d.Rule, d.Line, d.Allowed = r.text, r.line, r.allow
+	}
 }
 
 // work counts what matching p costs at most, statements and AI-training rules
@@ -57,8 +65,7 @@ func (s Selection) work(p *Page) (octets int64) {
 		octets = s.file.terms(s.file.site).work(p)
 	}
 	for i, c := range s.choices {
-		counted := slices.ContainsFunc(s.choices[:i], func(earlier choice) bool { return earlier.section == c.section })
-		if c.section == nil || counted {
+		if c.section == nil || c.first < i {
 			continue
 		}
 		octets += c.section.merged().work(p) + s.file.terms(c.section).work(p)

@@ -105,6 +105,24 @@ func TestAccessT40BoundsTheWork(t *testing.T) {
 	}
 }
 
+func TestAccessT29T41GroupsThatBindManyNamesAreDecidedOnce(t *testing.T) {
+	const names = 20_000
+	var groups, agent strings.Builder
+	for i := range names {
+		fmt.Fprintf(&groups, "User-agent: n%d\n", i)
+		fmt.Fprintf(&agent, "n%d/ N%d/ ", i, i)
+	}
+	s := Parse([]byte(groups.String()+"Disallow: /a\n")).Select([]string{"n0"}, agent.String())
+	if len(s.choices) != names || len(s.distinct()) != 1 {
+		t.Fatalf("%d names and %d different groups, want %d and 1", len(s.choices), len(s.distinct()), names)
+	}
+	for i, d := range s.Access(NewPage("/a")).Decisions {
+		if want := fmt.Sprintf("n%d", i); s.choices[i].first != 0 || d.Group != want || d.Token != want || d.Allowed || d.Line != names+1 {
+			t.Fatalf("name %d is ruled like name %d: %+v", i, s.choices[i].first, d)
+		}
+	}
+}
+
 // TestMatchT41 runs files that take a backtracking or a quadratic matcher hours.
 func TestMatchT41HostilePatternsEnd(t *testing.T) {
 	long := "/" + strings.Repeat("a", 8000)

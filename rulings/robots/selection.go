@@ -18,6 +18,7 @@ type choice struct {
 	token   string   // as declared, or as the agent's User-Agent spells it
 	group   string   // in lower case, "*", or empty when no group binds the token
 	section *section // nil when no group binds the token
+	first   int      // the first of the choices with this section, which may be this one
 }
 
 // Select picks the groups that bind each of tokens, and each product that
@@ -34,18 +35,45 @@ func (f *File) Select(tokens []string, userAgent string) Selection {
 				c.group = wildcard
 			}
 		}
+		c.first = len(s.choices)
+		if i := slices.IndexFunc(s.choices, func(earlier choice) bool { return earlier.section == c.section }); i >= 0 {
+			c.first = i
+		}
 		s.choices = append(s.choices, c)
 	}
 	if len(f.sections) == 0 || len(f.sections) == 1 && f.sections[wildcard] != nil {
 		return s // the file names nobody
 	}
-	for name := range products(userAgent) {
-		same := func(c choice) bool { return strings.EqualFold(c.token, name) }
-		if c, ok := f.named(name); ok && !slices.ContainsFunc(s.choices, same) {
-			s.choices = append(s.choices, c)
-		}
-	}
+	s.addProducts(userAgent)
 	return s
+}
+
+// addProducts adds the names in userAgent that some group has. An agent can write
+// thousands, so what is there already is looked up and not searched for.
+func (s *Selection) addProducts(userAgent string) {
+	var groups map[string]bool
+	var first map[*section]int
+	for name := range products(userAgent) {
+		c, ok := s.file.named(name)
+		if !ok {
+			continue
+		}
+		if groups == nil { // most agents are named nowhere
+			groups, first = make(map[string]bool), make(map[*section]int)
+			for _, earlier := range s.choices {
+				groups[earlier.group], first[earlier.section] = true, earlier.first
+			}
+		}
+		if groups[c.group] {
+			continue
+		}
+		if c.first, ok = first[c.section]; !ok {
+			c.first = len(s.choices)
+			first[c.section] = c.first
+		}
+		groups[c.group] = true
+		s.choices = append(s.choices, c)
+	}
 }
 
 // named looks up the groups that name token. The map is asked without a copy of
@@ -57,7 +85,7 @@ func (f *File) named(token string) (choice, bool) {
 	if section == nil || token == wildcard {
 		return choice{token: token}, false
 	}
-	return choice{token, string(lower), section}, true
+	return choice{token: token, group: string(lower), section: section}, true
 }
 
 // products yields the names in a User-Agent field that may address its sender:
@@ -110,7 +138,10 @@ func (s Selection) Lines(keys ...Key) []Line {
 			}
 		}
 	}
-	for _, c := range s.choices {
+	for i, c := range s.choices {
+		if c.first < i {
+			continue
+		}
 		if !c.section.states(keys) {
 			for _, key := range keys {
 				add(s.file.outside[key])
@@ -139,8 +170,8 @@ func (s *section) states(keys []Key) bool {
 // distinct returns each section of the selection once, in the order of the tokens.
 func (s Selection) distinct() []*section {
 	var sections []*section
-	for _, c := range s.choices {
-		if c.section != nil && !slices.Contains(sections, c.section) {
+	for i, c := range s.choices {
+		if c.section != nil && c.first == i {
 			sections = append(sections, c.section)
 		}
 	}
