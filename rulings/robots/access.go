@@ -62,13 +62,24 @@ func (d *Decision) decide(s *section, p *Page) {
 // known only to who reads the values of that group's.
 func (s Selection) work(p *Page) (octets int64) {
 	if s.file != nil {
-		octets = s.file.terms(s.file.site).work(p)
+		octets = s.file.work(s.file.site, p)
 	}
 	for i, c := range s.choices {
 		if c.section == nil || c.first < i {
 			continue
 		}
-		octets += c.section.merged().work(p) + s.file.terms(c.section).work(p)
+		octets += s.file.work(c.section, p)
+	}
+	return octets
+}
+
+// work counts the groups of s, which may be nil.
+func (f *File) work(s *section, p *Page) (octets int64) {
+	if s == nil {
+		return 0
+	}
+	for _, g := range s.groups {
+		octets += g.ruleset().work(p) + f.terms(g).work(p)
 	}
 	return octets
 }
@@ -83,15 +94,23 @@ func (s *section) decide(p *Page) (deciding *rule) {
 	if s == nil {
 		return nil
 	}
-	rules := s.merged()
 	for _, reading := range p.readings {
-		switch r := rules.longest(reading); {
+		switch r := s.longest(reading); {
 		case r == nil:
 		case !r.allow:
 			return r
 		case deciding == nil:
 			deciding = r
 		}
+	}
+	return deciding
+}
+
+// longest returns the rule of all groups that decides for form.
+func (s *section) longest(form string) (deciding *rule) {
+	of := seek(form)
+	for _, g := range s.groups {
+		deciding = g.ruleset().longest(&of, deciding)
 	}
 	return deciding
 }

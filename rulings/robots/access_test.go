@@ -148,21 +148,28 @@ func TestMatchT41HostilePatternsEnd(t *testing.T) {
 	}
 }
 
-func TestParseT22MergesGroupsOnlyForNamesThatAreSelected(t *testing.T) {
+func TestAccessT41NamesThatShareGroupsShareTheirMemory(t *testing.T) {
 	// Every name has a group of its own and all share a long one, so no two names
 	// have the same rules: merging for each takes memory in the square of the length.
-	var own, all strings.Builder
+	var own, all, agent strings.Builder
 	for i := range 6000 {
 		fmt.Fprintf(&own, "User-agent: n%d\nDisallow: /own-%d\n", i, i)
 		fmt.Fprintf(&all, "User-agent: n%d\n", i)
+		fmt.Fprintf(&agent, "n%d/ ", i)
 	}
-	body := []byte(own.String() + all.String() + strings.Repeat("Disallow: /a\n", 10_000))
+	body := []byte(own.String() + all.String() + strings.Repeat("Disallow: /a\n", 5_000) + strings.Repeat("DisallowAITraining: /a\n", 1000))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	s := Parse(body).Select([]string{"n77"}, "")
+	f := Parse(body)
 	for target, refused := range map[string]bool{"/a": true, "/own-77": true, "/own-78": false} {
-		if got := s.Access(NewPage(target)).Refused != nil; got != refused {
+		if got := f.Select([]string{"n77"}, "").Access(NewPage(target)).Refused != nil; got != refused {
 			t.Errorf("%s is refused: %v, want %v", target, got, refused)
+		}
+	}
+	s := f.Select([]string{"n77"}, agent.String())
+	for _, target := range []string{"/a", "/own-77", "/own-78"} {
+		if a := s.Access(NewPage(target)); a.OverLimit || a.Refused == nil {
+			t.Errorf("%s is allowed to an agent of every name", target)
 		}
 	}
 	runtime.ReadMemStats(&after)

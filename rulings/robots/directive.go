@@ -49,8 +49,8 @@ func (f *File) Directives(key Key) []Directive {
 	return f.directives[key]
 }
 
-// Directives are what binds one section, or the site, in the order in which
-// they select: longest path first, then as in the document.
+// Directives are what one group, or the site, states, in the order in which they
+// select: longest path first, then as in the document.
 type directives struct {
 	sieves []sieve // sieves[i] is of list[i]
 	list   []*Directive
@@ -89,30 +89,28 @@ func (f *File) directive(line Line) *Directive {
 	return &of[i]
 }
 
-// Terms are the lines with paths that bind one section, or the site, beside its
-// rules. They are made when first asked for, like merged rules.
+// Terms are the lines with paths of one group, or of the site, beside its rules.
 type terms struct {
 	usage, signal directives
 	training      ruleset
 }
 
-// none is what binds whoever no group names in a file without site-wide lines.
-var none = new(terms)
-
-// terms returns what binds s, which may be nil.
-func (f *File) terms(s *section) *terms {
-	if s == nil {
-		return none
+func newTerms(f *File, groups []*group) *terms {
+	return &terms{
+		usage:    newDirectives(f, groups, ContentUsage),
+		signal:   newDirectives(f, groups, ContentSignal),
+		training: newTraining(groups),
 	}
-	s.termsOnce.Do(func() {
-		s.terms = &terms{
-			usage:    newDirectives(f, s.groups, ContentUsage),
-			signal:   newDirectives(f, s.groups, ContentSignal),
-			training: newTraining(s.groups),
-		}
-	})
-	return s.terms
 }
+
+// terms returns those of g.
+func (f *File) terms(g *group) *terms {
+	g.termsOnce.Do(func() { g.terms = newTerms(f, []*group{g}) })
+	return g.terms
+}
+
+// none is a list of no directives.
+var none directives
 
 // of returns the directives of key.
 func (t *terms) of(key Key) *directives {
@@ -122,7 +120,7 @@ func (t *terms) of(key Key) *directives {
 	case ContentSignal:
 		return &t.signal
 	}
-	return &none.usage
+	return &none
 }
 
 // work counts what matching p against all of t costs at most (T40).

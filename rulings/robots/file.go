@@ -27,6 +27,19 @@ type File struct {
 type group struct {
 	rules []rule
 	lines [keyCount][]Line
+
+	// What follows is made when first asked for: most groups of a file are never
+	// selected.
+	once    sync.Once
+	ordered ruleset
+
+	termsOnce sync.Once
+	terms     *terms
+}
+
+func (g *group) ruleset() *ruleset {
+	g.once.Do(func() { g.ordered = newRuleset([]*group{g}) })
+	return &g.ordered
 }
 
 // A rule is an Allow or Disallow line whose pattern can match something.
@@ -37,24 +50,10 @@ type rule struct {
 	text    string
 }
 
-// A section is all groups of one name, merged (T26). Names that stand in the
-// same groups share one.
-type section struct {
-	groups []*group
-
-	// Merged rules are made when first asked for: most names of a file are never
-	// selected, and a file can name thousands of them in every group.
-	once  sync.Once
-	rules ruleset
-
-	termsOnce sync.Once
-	terms     *terms
-}
-
-func (s *section) merged() *ruleset {
-	s.once.Do(func() { s.rules = newRuleset(s.groups) })
-	return &s.rules
-}
+// A section is all groups of one name, which are ruled as one (T26). Names that
+// stand in the same groups share one. It holds nothing of their lines: a file can
+// name thousands in every group, and an agent can call itself by all of them.
+type section struct{ groups []*group }
 
 // Parse reads a robots.txt. No input is an error: a line that cannot be used is
 // skipped and never costs another one (T22). Time and memory are in proportion

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A ruleset is merged rules in the order in which they decide, so that the first
+// A ruleset is rules in the order in which they decide, so that the first
 // that matches is the answer.
 type ruleset struct {
 	sieves []sieve // sieves[i] is of rules[i]
@@ -67,15 +67,27 @@ func compareRules(a, b *rule) int {
 	return 1
 }
 
-// longest returns the rule that decides for form, nil when none matches.
-func (s *ruleset) longest(form string) *rule {
-	head, lacking := headOf(form), ^pairsOf(form)
+// A sought is a form with what sieves ask of it.
+type sought struct {
+	form          string
+	head, lacking uint64
+}
+
+func seek(form string) sought { return sought{form, headOf(form), ^pairsOf(form)} }
+
+// longest returns the rule that decides for a form, which best has done so far,
+// nil when none matches.
+func (s *ruleset) longest(of *sought, best *rule) *rule {
 	for i := range s.sieves {
-		if !s.sieves[i].rejects(head, lacking) && s.rules[i].pattern.Match(form) {
+		if s.sieves[i].rejects(of.head, of.lacking) || !s.rules[i].pattern.Match(of.form) {
+			continue
+		}
+		if best == nil || compareRules(s.rules[i], best) < 0 {
 			return s.rules[i]
 		}
+		break
 	}
-	return nil
+	return best
 }
 
 const headOctets = 8

@@ -1,6 +1,9 @@
 package robots
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Settled reports whether every page whose target begins with prefix gets the
 // same decisions from s, whatever follows. It is asked when a ruling is made
@@ -11,7 +14,7 @@ func (s Selection) Settled(prefix string) bool {
 	page := NewPage(prefix)
 	inQuery := strings.Contains(prefix, "?")
 	for _, section := range s.distinct() {
-		rules := section.merged()
+		rules := newRuleset(section.groups)
 		if !inQuery && len(rules.rules) > 0 {
 			return false
 		}
@@ -51,15 +54,13 @@ func (s Selection) TermsSettled(prefix string) bool {
 	}
 	page := NewPage(prefix)
 	inQuery := strings.Contains(prefix, "?")
-	if !s.file.terms(s.file.site).settled(page, inQuery) {
-		return false
+	sections := s.distinct()
+	if s.file.site != nil {
+		sections = append(sections, s.file.site)
 	}
-	for _, section := range s.distinct() {
-		if !s.file.terms(section).settled(page, inQuery) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(sections, func(section *section) bool {
+		return !newTerms(s.file, section.groups).settled(page, inQuery)
+	})
 }
 
 func (t *terms) settled(p *Page, inQuery bool) bool {

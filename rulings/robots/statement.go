@@ -1,6 +1,10 @@
 package robots
 
-import "slices"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // A Statement is what a line says of one name, the stricter the greater.
 type Statement uint8
@@ -56,14 +60,9 @@ func (s Selection) Statements(p *Page, key Key, says []Says) (stated [MaxNames]S
 	if s.file == nil || len(s.file.Directives(key)) == 0 || s.unruled(p) {
 		return stated
 	}
-	seen := make([]*directives, 0, 8)
-	for _, c := range s.choices {
-		set := s.binding(c, key, says)
-		if slices.Contains(seen, set) {
-			continue
-		}
-		seen = append(seen, set)
-		for name, v := range set.page(p, says) {
+	usable := func(section *section) bool { return s.file.hasUsable(section, key, says) }
+	for c, bound := range s.binding(usable) {
+		for name, v := range s.file.page(bound, p, key, says) {
 			if v.says >= Allows && v.says > stated[name].Says {
 				stated[name].take(v.says, c, v.by.Line.Text, v.by.Line.Number)
 			}
@@ -77,15 +76,31 @@ func (s Selection) unruled(p *Page) bool {
 	return p.document || p.overLimit || s.work(p) > maxWork
 }
 
-// binding returns the directives of key that bind c: its section's, or, where
-// none of these can be used, the site-wide ones. So a line that cannot be used
-// costs no other (T22, T27).
-func (s Selection) binding(c choice, key Key, says []Says) *directives {
-	set := s.file.terms(c.section).of(key)
-	if slices.ContainsFunc(set.list, func(d *Directive) bool { return says[d.Index].Usable }) {
-		return set
+// binding yields what states the terms of each choice, each once: its section, or,
+// where that has none that can be used, the site-wide lines. So a line that cannot
+// be used costs no other (T22, T27).
+func (s Selection) binding(has func(*section) bool) iter.Seq2[choice, *section] {
+	return func(yield func(choice, *section) bool) {
+		site := s.file.site
+		for i, c := range s.choices {
+			if c.first < i {
+				continue
+			}
+			bound := c.section
+			if bound == nil || !has(bound) {
+				bound, site = site, nil
+			}
+			if bound != nil && !yield(c, bound) {
+				return
+			}
+		}
 	}
-	return s.file.terms(s.file.site).of(key)
+}
+
+func (f *File) hasUsable(s *section, key Key, says []Says) bool {
+	return slices.ContainsFunc(s.groups, func(g *group) bool {
+		return slices.ContainsFunc(f.terms(g).of(key).list, func(d *Directive) bool { return says[d.Index].Usable })
+	})
 }
 
 // A verdict is what holds of one name, and the directive that said it.
@@ -94,13 +109,14 @@ type verdict struct {
 	by   *Directive
 }
 
-// page returns what the strictest reading of p comes to.
-func (set *directives) page(p *Page, says []Says) (strictest [MaxNames]verdict) {
-	if len(set.list) == 0 {
-		return strictest
-	}
+// page returns what the strictest reading of p comes to by the lines of s.
+func (f *File) page(s *section, p *Page, key Key, says []Says) (strictest [MaxNames]verdict) {
 	for i, reading := range p.readings {
-		on := set.on(reading, says)
+		var on [MaxNames]verdict
+		of := seek(reading)
+		for _, g := range s.groups {
+			f.terms(g).of(key).on(&of, says, &on)
+		}
 		if i == 0 {
 			strictest = on
 			continue
@@ -126,12 +142,11 @@ func stricter(a, b verdict) verdict {
 	return a
 }
 
-// on returns what one reading comes to. The list begins with the longest path,
-// so a name that is stated stays as it is but for lines of the same length.
-func (set *directives) on(reading string, says []Says) (stated [MaxNames]verdict) {
-	head, lacking := headOf(reading), ^pairsOf(reading)
+// on adds what one reading comes to. The list begins with the longest path, so
+// that few need to be matched.
+func (set *directives) on(of *sought, says []Says, stated *[MaxNames]verdict) {
 	for i := range set.sieves {
-		if set.sieves[i].rejects(head, lacking) {
+		if set.sieves[i].rejects(of.head, of.lacking) {
 			continue
 		}
 		d := set.list[i]
@@ -139,7 +154,7 @@ func (set *directives) on(reading string, says []Says) (stated [MaxNames]verdict
 			continue
 		}
 		line := &says[d.Index].Names
-		if !adds(&stated, d, line) || d.Path != nil && !d.Path.Match(reading) {
+		if !adds(stated, d, line) || d.Path != nil && !d.Path.Match(of.form) {
 			continue
 		}
 		for name, v := range line {
@@ -148,7 +163,6 @@ func (set *directives) on(reading string, says []Says) (stated [MaxNames]verdict
 			}
 		}
 	}
-	return stated
 }
 
 // adds reports whether a match of d could still change what is stated. It spares
@@ -162,7 +176,12 @@ func adds(stated *[MaxNames]verdict, d *Directive, line *[MaxNames]Statement) bo
 	return false
 }
 
-// changes reports whether d, saying says of a name, changes what before holds.
+// changes reports whether d, saying says of a name, changes what before holds: a
+// longer path selects, and of equal ones the stricter (T50, T54).
 func changes(before verdict, d *Directive, says Statement) bool {
-	return says > before.says && (before.by == nil || before.by.Length() == d.Length())
+	if before.by == nil || says == Unstated {
+		return says > Unstated
+	}
+	by := cmp.Compare(d.Length(), before.by.Length())
+	return by > 0 || by == 0 && says > before.says
 }

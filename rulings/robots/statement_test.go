@@ -38,6 +38,8 @@ func TestUsageOfAPage(t *testing.T) {
 			contentusage.Value{AIUse: contentusage.Disallow}},
 		{"T50 lines of equal length all count", asked{robots: "User-agent: *\nContent-Usage: /a* ai-use=y, search=y\nContent-Usage: /*a ai-use=n\n", target: "/aa"},
 			contentusage.Value{AIUse: contentusage.Disallow, Search: contentusage.Allow}},
+		{"T26 the longest path of all groups of a name selects", asked{robots: "User-agent: x\nContent-Usage: /a search=y\nAllow: /\nUser-agent: x\nContent-Usage: /a/b ai-use=y\nContent-Usage: /a ai-use=n\n", target: "/a/b"},
+			contentusage.Value{AIUse: contentusage.Allow}},
 		{"T50 the root is longer than no path", asked{robots: "User-agent: *\nContent-Usage: ai-use=n\nContent-Usage: / ai-use=y\n", target: "/a"},
 			contentusage.Value{AIUse: contentusage.Allow}},
 		{"T49 a line that does not parse hides none", asked{robots: "User-agent: *\nContent-Usage: ai-use=n\nContent-Usage: /a AI-USE=y\n", target: "/a"},

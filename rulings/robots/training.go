@@ -27,29 +27,28 @@ func (s Selection) Training(p *Page) (d Stated) {
 	if s.file == nil || s.unruled(p) {
 		return d
 	}
-	seen := make([]*ruleset, 0, 8)
-	for _, c := range s.choices {
-		rules := &s.file.terms(c.section).training
-		if len(rules.rules) == 0 {
-			rules = &s.file.terms(s.file.site).training
-		}
-		if slices.Contains(seen, rules) {
-			continue
-		}
-		seen = append(seen, rules)
-		if says, r := rules.training(p); says > d.Says {
+	for c, bound := range s.binding(func(section *section) bool { return s.file.hasTraining(section) }) {
+		if says, r := s.file.training(bound, p); says > d.Says {
 			d.take(says, c, r.text, r.line)
 		}
 	}
 	return d
 }
 
-// training returns what the strictest reading of p comes to, and by which rule:
-// one that forbids forbids, and only all that allow allow.
-func (s *ruleset) training(p *Page) (says Statement, deciding *rule) {
-	silent := len(s.rules) == 0
+func (f *File) hasTraining(s *section) bool {
+	return slices.ContainsFunc(s.groups, func(g *group) bool { return len(f.terms(g).training.rules) > 0 })
+}
+
+// training returns what the strictest reading of p comes to by the rules of s, and
+// by which one: one that forbids forbids, and only all that allow allow.
+func (f *File) training(s *section, p *Page) (says Statement, deciding *rule) {
+	silent := false
 	for _, reading := range p.readings {
-		r := s.longest(reading)
+		var r *rule
+		of := seek(reading)
+		for _, g := range s.groups {
+			r = f.terms(g).training.longest(&of, r)
+		}
 		switch {
 		case r == nil:
 			silent = true
