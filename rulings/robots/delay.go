@@ -25,8 +25,16 @@ func (s Selection) Delay() Delay {
 	for _, line := range s.file.outside[CrawlDelay] {
 		d.add(line.Value)
 	}
+	var seen map[*group]bool // names can share some of their groups
 	for _, section := range s.distinct() {
 		for _, g := range section.groups {
+			if len(g.lines[CrawlDelay]) == 0 || seen[g] {
+				continue
+			}
+			if seen == nil {
+				seen = make(map[*group]bool)
+			}
+			seen[g] = true
 			for _, line := range g.lines[CrawlDelay] {
 				d.add(line.Value)
 			}

@@ -93,7 +93,8 @@ func TestLinesOfTwoKeysReplaceTogetherT27(t *testing.T) {
 }
 
 func TestDelayT44T45(t *testing.T) {
-	f := Parse([]byte("Crawl-delay: 2\nUser-agent: a\nCrawl-delay: 1\nCrawl-delay: 1,5\nAllow: /\nUser-agent: b\nCrawl-delay: 03.0001\nAllow: /\n"))
+	f := Parse([]byte("Crawl-delay: 2\nUser-agent: a\nCrawl-delay: 1\nCrawl-delay: 1,5\nAllow: /\nUser-agent: b\nCrawl-delay: 03.0001\nAllow: /\n" +
+		"User-agent: d\nUser-agent: e\nCrawl-delay: soon\nAllow: /\nUser-agent: e\nCrawl-delay: 4\nAllow: /\n"))
 	for _, tt := range []struct {
 		name    string
 		tokens  []string
@@ -106,6 +107,7 @@ func TestDelayT44T45(t *testing.T) {
 		{"rounded up to a millisecond", []string{"b"}, 3001, "03.0001", 0},
 		{"the longest of several tokens", []string{"a", "b"}, 3001, "03.0001", 1},
 		{"one unreadable value is listed once", []string{"a", "A"}, 2000, "2", 1},
+		{"also where names share a group and not all", []string{"d", "e"}, 4000, "4", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := f.Select(tt.tokens, "").Delay()
