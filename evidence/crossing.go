@@ -96,7 +96,7 @@ type Crossing struct {
 	Paid []Paid // by allowances that cover it
 
 	Pacing Pacing
-	Delays []CrawlDelay // what is stated for each of Ruling.Robots; nil when nothing is
+	Delays []CrawlDelay // what is stated for each of Ruling.Robots that is recorded; nil when nothing is
 
 	Withheld       *Withheld // what was read of a withheld body that was not read to its end
 	RetrievedHash  rulings.Digest

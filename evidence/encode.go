@@ -15,16 +15,18 @@ const (
 	maxText      = 4096
 	maxURL       = 64 << 10
 	maxUserAgent = 512
-	maxItems     = 256
 )
+
+// MaxItems is how many items of a list are recorded.
+const MaxItems = 256
 
 // bounds are how much of each value is kept. Those of E10 come first; a record
 // that is over 1 MiB with them is written again with the next.
 type bounds struct{ text, url, items int }
 
 var everTighter = []bounds{
-	{maxText, maxURL, maxItems},
-	{maxText, maxText, maxItems},
+	{maxText, maxURL, MaxItems},
+	{maxText, maxText, MaxItems},
 	{512, 512, 128},
 	{128, 128, 32},
 }

@@ -128,14 +128,14 @@ func (x *crossing) crawlDelay(r *http.Request) backoff.Delay {
 		return backoff.Delay{}
 	}
 	p := x.edge.opt.Pacing
-	for i := range x.ruling.Robots {
-		d := site.Select([]string{x.ruling.Robots[i].Token}, "").Delay()
+	selection := site.Select(x.policy.Identity.Tokens, r.UserAgent())
+	for _, d := range selection.Delays(min(len(x.ruling.Robots), evidence.MaxItems)) {
 		kept := p.keep(d)
 		x.rec.Delays = append(x.rec.Delays, evidence.CrawlDelay{
 			Values: d.Values, Unreadable: d.Unreadable, Known: d.Known, Honoured: kept.Honoured, Capped: kept.Capped,
 		})
 	}
-	return p.keep(site.Select(x.policy.Identity.Tokens, r.UserAgent()).Delay())
+	return p.keep(selection.Delay())
 }
 
 // tenant is who the agent is known to be: nobody where any name is taken, or where

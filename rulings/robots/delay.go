@@ -43,6 +43,22 @@ func (s Selection) Delay() Delay {
 	return d
 }
 
+// Delays returns what the file says to each of the selection's tokens alone, in the
+// order of Groups, to no more than most of them.
+func (s Selection) Delays(most int) []Delay {
+	delays := make([]Delay, min(most, len(s.choices)))
+	for i := range delays {
+		c := s.choices[i]
+		if c.first < i {
+			delays[i] = delays[c.first]
+			continue
+		}
+		c.first = 0
+		delays[i] = Selection{s.file, []choice{c}}.Delay()
+	}
+	return delays
+}
+
 func (d *Delay) add(value string) {
 	ms, ok := parseDelay(value)
 	if !ok {

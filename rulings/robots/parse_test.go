@@ -116,6 +116,13 @@ func TestDelayT44T45(t *testing.T) {
 			}
 		})
 	}
+	var each []string
+	for _, d := range f.Select([]string{"x", "a", "A", "b", "d"}, "E/1 F/1").Delays(4) {
+		each = append(each, d.Written)
+	}
+	if want := []string{"2", "2", "2", "03.0001"}; !slices.Equal(want, each) {
+		t.Errorf("to each token %q, want %q", each, want)
+	}
 	if d := (Selection{}).Delay(); d.Known {
 		t.Errorf("no file states %+v", d)
 	}
