@@ -125,43 +125,36 @@ func (s Selection) Groups() []string {
 // ones (T27, T28, T57). They come token by token, and for one token by key and
 // then in document order.
 func (s Selection) Lines(keys ...Key) []Line {
+	if s.file == nil {
+		return nil
+	}
 	var lines []Line
-	var seen map[int]bool // made when there is a line: most files have none
+	seen, taken := make(map[int]bool), make(map[*group]bool) // names can share some of their groups
 	add := func(more []Line) {
 		for _, line := range more {
-			if seen == nil {
-				seen = make(map[int]bool)
-			}
 			if !seen[line.Number] {
 				seen[line.Number] = true
 				lines = append(lines, line)
 			}
 		}
 	}
-	for i, c := range s.choices {
-		if c.first < i {
-			continue
-		}
-		if !c.section.states(keys) {
-			for _, key := range keys {
-				add(s.file.outside[key])
-			}
-			continue
-		}
+	for _, bound := range s.binding(func(s *section) bool { return s.states(keys) }) {
 		for _, key := range keys {
-			for _, g := range c.section.groups {
-				add(g.lines[key])
+			for _, g := range bound.groups {
+				if !taken[g] {
+					add(g.lines[key])
+				}
 			}
+		}
+		for _, g := range bound.groups {
+			taken[g] = true
 		}
 	}
 	return lines
 }
 
-// states reports whether some group of s has a line of one of keys. s may be nil.
+// states reports whether some group of s has a line of one of keys.
 func (s *section) states(keys []Key) bool {
-	if s == nil {
-		return false
-	}
 	return slices.ContainsFunc(s.groups, func(g *group) bool {
 		return slices.ContainsFunc(keys, func(key Key) bool { return len(g.lines[key]) > 0 })
 	})
