@@ -89,6 +89,18 @@ func TestT61_AnAnchorElsewhereSaysNothing(t *testing.T) {
 		{name: "an anchor that is no URL", fields: anchored("http://[x"), licences: []string{"l"}},
 		{name: "an unreadable target there", fields: []string{`<data:x>; anchor="/other"` + rsl}},
 	})
+	// A page that is sent in a spelling no URL has, or with dot segments, is itself.
+	for _, target := range []string{"/x?q={1}", "/x?q=a|b", "/x?q=é", "/{x}", "/a/../b", "/a/./b?q=1", "/a/..", "/"} {
+		page := parseURL(t, "https://o.example"+target)
+		for _, anchor := range []string{"", "#a", "https://o.example" + target, target} {
+			if got := Licences(page, anchored(anchor)); len(got.Licences) != 1 {
+				t.Errorf("on %s the anchor %q is elsewhere", target, anchor)
+			}
+		}
+		if got := Licences(page, anchored("/other")); len(got.Licences) != 0 {
+			t.Errorf("on %s another page is the page", target)
+		}
+	}
 }
 
 func TestT62_StarredValues(t *testing.T) {

@@ -66,8 +66,9 @@ func isElsewhere(page *url.URL, anchor string) bool {
 		return false
 	}
 	u = page.ResolveReference(u)
+	page = page.ResolveReference(&url.URL{}) // without the dot segments that u has lost too
 	return u.Scheme != page.Scheme || u.Opaque != page.Opaque || authority(u) != authority(page) ||
-		rootless(u.Path) != rootless(page.Path) || u.RawQuery != encode(page.RawQuery)
+		rootless(u.Path) != rootless(page.Path) || encode(u.RawQuery) != encode(page.RawQuery)
 }
 
 // authority is the host and port of u in one spelling (RFC 3986, section 6.2.3).
