@@ -75,10 +75,7 @@ func (s Selection) work(p *Page) (octets int64) {
 
 // work counts the groups of s, which may be nil.
 func (f *File) work(s *section, p *Page) (octets int64) {
-	if s == nil {
-		return 0
-	}
-	for _, g := range s.groups {
+	for _, g := range s.all() {
 		octets += g.ruleset().work(p) + f.terms(g).work(p)
 	}
 	return octets

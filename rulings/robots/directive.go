@@ -91,15 +91,16 @@ func (f *File) directive(line Line) *Directive {
 
 // Terms are the lines with paths of one group, or of the site, beside its rules.
 type terms struct {
-	usage, signal directives
-	training      ruleset
+	usage, signal  directives
+	forbid, permit ruleset // AI-training rules, which a group can have of one key and not of the other
 }
 
 func newTerms(f *File, groups []*group) *terms {
 	return &terms{
-		usage:    newDirectives(f, groups, ContentUsage),
-		signal:   newDirectives(f, groups, ContentSignal),
-		training: newTraining(groups),
+		usage:  newDirectives(f, groups, ContentUsage),
+		signal: newDirectives(f, groups, ContentSignal),
+		forbid: newTraining(groups, DisallowAITraining),
+		permit: newTraining(groups, AllowAITraining),
 	}
 }
 
@@ -125,7 +126,7 @@ func (t *terms) of(key Key) *directives {
 
 // work counts what matching p against all of t costs at most (T40).
 func (t *terms) work(p *Page) int64 {
-	return t.usage.work(p) + t.signal.work(p) + t.training.work(p)
+	return t.usage.work(p) + t.signal.work(p) + t.forbid.work(p) + t.permit.work(p)
 }
 
 func (set *directives) work(p *Page) int64 {

@@ -55,6 +55,14 @@ type rule struct {
 // name thousands in every group, and an agent can call itself by all of them.
 type section struct{ groups []*group }
 
+// all returns the groups of s, which may be nil.
+func (s *section) all() []*group {
+	if s == nil {
+		return nil
+	}
+	return s.groups
+}
+
 // Parse reads a robots.txt. No input is an error: a line that cannot be used is
 // skipped and never costs another one (T22). Time and memory are in proportion
 // to the length of body, which Parse does not keep.
@@ -150,10 +158,19 @@ func newRule(line Line, allow bool) (rule, bool) {
 }
 
 // statement takes a line of any other key. An empty Crawl-delay is unreadable and
-// is recorded; another line without a value says nothing.
+// is recorded, and an empty AI-training rule stands in for the site-wide ones;
+// another line without a value says nothing.
 func (p *parser) statement(line Line) {
-	if line.Value == "" && line.Key != CrawlDelay {
-		return
+	switch line.Key {
+	case CrawlDelay, DisallowAITraining:
+	case AllowAITraining:
+		if _, ok := newRule(line, true); !ok && line.Value != "" {
+			return
+		}
+	default:
+		if line.Value == "" {
+			return
+		}
 	}
 	p.stated[line.Key] = true
 	if line.Key == License {

@@ -138,7 +138,7 @@ func (s Selection) Lines(keys ...Key) []Line {
 			}
 		}
 	}
-	for _, bound := range s.binding(func(s *section) bool { return s.states(keys) }) {
+	for _, bound := range s.binding(func(s *section) bool { return s.states(keys...) }) {
 		for _, key := range keys {
 			for _, g := range bound.groups {
 				if !taken[g] {
@@ -153,9 +153,9 @@ func (s Selection) Lines(keys ...Key) []Line {
 	return lines
 }
 
-// states reports whether some group of s has a line of one of keys.
-func (s *section) states(keys []Key) bool {
-	return slices.ContainsFunc(s.groups, func(g *group) bool {
+// states reports whether some group of s has a line of one of keys. s may be nil.
+func (s *section) states(keys ...Key) bool {
+	return slices.ContainsFunc(s.all(), func(g *group) bool {
 		return slices.ContainsFunc(keys, func(key Key) bool { return len(g.lines[key]) > 0 })
 	})
 }

@@ -65,10 +65,10 @@ func (s Selection) TermsSettled(prefix string) bool {
 
 func (t *terms) settled(p *Page, inQuery bool) bool {
 	if !inQuery {
-		return t.usage.paths+t.signal.paths == 0 && len(t.training.rules) == 0
+		return t.usage.paths+t.signal.paths == 0 && len(t.forbid.rules)+len(t.permit.rules) == 0
 	}
 	for _, reading := range p.readings {
-		if !t.usage.settled(reading) || !t.signal.settled(reading) || !t.training.settled(reading) {
+		if !t.usage.settled(reading) || !t.signal.settled(reading) || !t.forbid.settled(reading) || !t.permit.settled(reading) {
 			return false
 		}
 	}
