@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 )
 
 // MaxBytes bounds the file (specs: terms T69, T96).
@@ -157,6 +158,7 @@ func (e *Entry) settle() bool {
 	if e.Reservation != Reserved {
 		e.Policy = ""
 	}
+	e.Location, _, _ = strings.Cut(e.Location, "#") // a fragment goes (T31)
 	switch {
 	case e.Location == "":
 		return false

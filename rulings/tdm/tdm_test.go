@@ -61,6 +61,7 @@ func TestT96_Files(t *testing.T) {
 		{"a policy where something is reserved", `[{"location":"/","tdm-reservation":1,"tdm-policy":"p"},{"location":"/","tdm-reservation":0,"tdm-policy":"p"}]`, []Entry{{"/", Reserved, "p"}, {"/", NotReserved, ""}}},
 		{"a policy that is no text", `[{"location":"/","tdm-reservation":1,"tdm-policy":{"a":1}}]`, []Entry{{"/", Reserved, ""}}},
 		{"a location without a slash reserves below the root and permits nothing", `[{"location":"a","tdm-reservation":0},{"location":"a","tdm-reservation":1}]`, []Entry{{"/a", Reserved, ""}}},
+		{"T31 a fragment goes", `[{"location":"/a#x","tdm-reservation":1},{"location":"#x","tdm-reservation":1},{"location":"a#","tdm-reservation":1}]`, []Entry{{"/a", Reserved, ""}, {"/a", Reserved, ""}}},
 		{"escapes in a name and a location", `[{"locati\u006fn":"\/\u0061"}]`, []Entry{{"/a", Unset, ""}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
