@@ -98,7 +98,7 @@ func TestT58T94TheStrictestOfSeveralDocumentsHolds(t *testing.T) {
 // first named.
 func TestT68ADocumentIsReadOnceHoweverOftenItIsNamed(t *testing.T) {
 	c := crossing{Robots: "License: /l.xml\nLicense: https://site.test/l.xml\n", Licences: map[string]answer{licenceURL: forAll(freeForAll)}}
-	x := c.answering(byLink("l.xml", licenceURL), page(linkTag("/l.xml"), linkTag("l.xml"))).cross(t)
+	x := c.answering(byLink("l.xml", licenceURL, "l.xml#part"), page(linkTag("/l.xml"), linkTag("l.xml"), linkTag("l.xml#"), linkTag("l.xml#other"))).cross(t)
 	x.comesTo(t, "", "", "")
 	if diff := cmp.Diff([]string{"robots", licenceURL, "page"}, x.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)

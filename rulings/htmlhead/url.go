@@ -22,6 +22,7 @@ func resolve(base *url.URL, reference string) (string, bool) {
 			return "", false
 		}
 	}
+	u.Fragment, u.RawFragment = "", "" // a licence is the whole resource, and read once (T68)
 	return u.String(), true
 }
 

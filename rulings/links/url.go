@@ -30,6 +30,7 @@ func resolve(page *url.URL, target string) (string, bool) {
 			return "", false
 		}
 	}
+	u.Fragment, u.RawFragment = "", "" // a licence is the whole resource, and read once (T68)
 	return u.String(), true
 }
 
