@@ -200,7 +200,10 @@ func (d *decision) refuseUnread(l *namedLicence) bool {
 	why := cmp.Or(l.fault, string(l.unread))
 	told := Say("Licence % of this page could not be read (%), so it cannot be kept.", Number(l.number), l.unread)
 	if t != nil {
-		retryAt, why = t.ExpiresAt, cmp.Or(t.Cause, why)
+		why = cmp.Or(t.Cause, why)
+		if l.unread != CauseBudget && l.unread != CauseNoneGoverns { // of this page alone, and not kept (T69)
+			retryAt = t.ExpiresAt
+		}
 	}
 	if !retryAt.IsZero() {
 		told = Say("Licence % of this page could not be read (%), so it cannot be kept. Ask again after %.", Number(l.number), l.unread, Instant(retryAt))

@@ -176,7 +176,7 @@ func TestE17T90TheRecordOfALicenceIsOfThePurposeThatItRefuses(t *testing.T) {
 
 // T80 to T84: each different selection of the readings is ruled, and the strictest
 // holds; over the budget nothing is selected.
-func TestT80T81T83T84SelectionsAreRuledEachAndTheStrictestHolds(t *testing.T) {
+func TestT69T80T81T83T84SelectionsAreRuledEachAndTheStrictestHolds(t *testing.T) {
 	of := func(entries ...string) crossing {
 		return crossing{Robots: "License: /l.xml\n", Licences: map[string]answer{licenceURL: {200, rslOf(entries...)}}}
 	}
@@ -208,8 +208,13 @@ func TestT80T81T83T84SelectionsAreRuledEachAndTheStrictestHolds(t *testing.T) {
 		}
 		c := of(entries...)
 		c.Page = "https://site.test/" + strings.Repeat("x", 1996) + strings.Repeat("y", 130)
+		licence, cause := rulings.ParseLicence([]byte(rslOf(entries...)))
+		if cause != "" {
+			t.Fatal(cause)
+		}
+		c.Found = map[string]rulings.LicenceTerms{licenceURL: {Term: rulings.Term{Outcome: rulings.TermRead, ExpiresAt: time.Unix(1<<31, 0)}, Licence: licence}}
 		x := c.cross(t)
-		if x.Reason != reason || reason != "" && !strings.Contains(x.Told.String(), "(budget)") {
+		if x.Reason != reason || reason != "" && !strings.Contains(x.Told.String(), "(budget)") || !x.RetryAt.IsZero() {
 			t.Errorf("%d entries: %s %q", count, x.Reason, x.Told)
 		}
 	}
