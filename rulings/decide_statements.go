@@ -55,7 +55,7 @@ func (d *decision) usage(v contentusage.Value, object Digest) {
 func (d *decision) signal(v contentsignal.Value, object Digest) {
 	for name, says := range [...]robots.Statement{
 		signalSearch: robots.Statement(v.Search), signalInput: robots.Statement(v.AIInput),
-		signalTrain: robots.Statement(v.AITrain), signalUse: robots.Statement(v.Use),
+		signalTrain: robots.Statement(v.AITrain), signalUse: useSays(v.Use),
 	} {
 		if says >= robots.Allows {
 			s := signalStatement(name, says)
@@ -101,7 +101,6 @@ func signalStatement(name int, of robots.Statement) Statement {
 	case signalTrain:
 		s.Category, s.Says = "ai-train", says(s.Preference, AITrain)
 	case signalUse:
-		s.Category = "use"
 		switch contentsignal.Use(of) {
 		case contentsignal.Reference:
 			s.Category, s.Says = "use=reference", says(Disallow, AITrain)

@@ -93,8 +93,17 @@ func signalSays(value string) robots.Says {
 		signalSearch: robots.Statement(v.Search),
 		signalInput:  robots.Statement(v.AIInput),
 		signalTrain:  robots.Statement(v.AITrain),
-		signalUse:    robots.Statement(v.Use),
+		signalUse:    useSays(v.Use),
 	}}
+}
+
+// useSays is what a word on use comes to: full says nothing, and is no allowance
+// (T3, T53).
+func useSays(u contentsignal.Use) robots.Statement {
+	if u == contentsignal.Full {
+		return robots.Silent
+	}
+	return robots.Statement(u)
 }
 
 // licences returns the URLs that licences are named at for the tokens, each once,
