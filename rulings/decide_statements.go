@@ -19,6 +19,9 @@ func (d *decision) robotsStatements() bool {
 	}
 	usage := d.selection.Statements(d.page, robots.ContentUsage, t.Site.usage)
 	d.stateLines(usage[:], usageStatement, t.Object)
+	if t.Site.others != nil {
+		d.otherLines(t)
+	}
 	signal := d.selection.Statements(d.page, robots.ContentSignal, t.Site.signal)
 	d.stateLines(signal[:], signalStatement, t.Object)
 	training := [1]robots.Stated{d.selection.Training(d.page)}
@@ -40,6 +43,27 @@ func (d *decision) stateLines(stated []robots.Stated, statement func(name int, s
 	slices.SortStableFunc(d.ruling.Statements[from:], func(a, b Statement) int { return cmp.Compare(a.Line, b.Line) })
 }
 
+// maxOthers is how many names that rule nothing are recorded of a page.
+const maxOthers = 16
+
+// otherLines records the names of Content-Usage lines that rule nothing (T46).
+func (d *decision) otherLines(t *RobotsTerms) {
+	room := maxOthers
+	for _, line := range d.selection.Selecting(d.page, robots.ContentUsage, t.Site.usage) {
+		others := t.Site.others[line.Index]
+		others = others[:min(len(others), room)]
+		room -= len(others)
+		d.others(others, t.Object, line.Line.Number)
+	}
+}
+
+// others records names of Content-Usage that rule nothing (T46).
+func (d *decision) others(names []string, object Digest, line int) {
+	for _, name := range names {
+		d.state(Statement{Source: FromContentUsage, Category: name, Object: object, Line: line})
+	}
+}
+
 // usage adds the statements of a Content-Usage field.
 func (d *decision) usage(v contentusage.Value, object Digest) {
 	for name, p := range [...]contentusage.Preference{usageTrain: v.TrainAI, usageUse: v.AIUse, usageSearch: v.Search} {
@@ -49,6 +73,7 @@ func (d *decision) usage(v contentusage.Value, object Digest) {
 			d.state(s)
 		}
 	}
+	d.others(v.Others, object, 0)
 }
 
 // signal adds the statements of a Content-Signal field.

@@ -75,6 +75,43 @@ func TestT3UnknownNeverRefusesAndIsNoAllowance(t *testing.T) {
 }
 
 // T6: where the page says that there is a doubt, it is read against us.
+func TestT46OtherNamesOfContentUsageAreRecordedAndRuleNothing(t *testing.T) {
+	many := "bots=n, all=n, TDM=n"
+	for i := range 40 {
+		many += fmt.Sprintf(", x%d=n", i)
+	}
+	for _, tt := range []struct {
+		name, robots, field string
+		want                []string // line and name
+	}{
+		{"of a field", "", "bots=n, ai-use=y, tdm", []string{"0 ai-use allow", "0 bots unknown", "0 tdm unknown"}},
+		{"of a line", "User-agent: *\nContent-Usage: genai=n, train-ai=y\n", "", []string{"2 train-ai allow", "2 genai unknown"}},
+		{"of a line before any group", "Content-Usage: ai=n\n", "", []string{"1 ai unknown"}},
+		{"of the lines that select, in every reading",
+			"User-agent: *\nContent-Usage: c=n\nContent-Usage: /a/ b=n\nContent-Usage: // d=n\nContent-Usage: /a* e=n\nContent-Usage: /a g=n\nAllow: /\nUser-agent: other\nContent-Usage: /a/p f=n\n", "",
+			[]string{"3 b unknown", "4 d unknown", "5 e unknown"}},
+		{"and none of a value that does not parse", "User-agent: *\nContent-Usage: bots=N O\n", "TDM=n", nil},
+		{"sixteen at most", "User-agent: *\nContent-Usage: " + strings.ToLower(many) + "\nContent-Usage: y=n\n", "", []string{
+			"2 bots unknown", "2 all unknown", "2 tdm unknown", "2 x0 unknown", "2 x1 unknown", "2 x2 unknown", "2 x3 unknown", "2 x4 unknown",
+			"2 x5 unknown", "2 x6 unknown", "2 x7 unknown", "2 x8 unknown", "2 x9 unknown", "2 x10 unknown", "2 x11 unknown", "2 x12 unknown"}},
+	} {
+		c := crossing{Robots: tt.robots, Purposes: allPurposes, Page: "https://site.test//a/p", TDM: &rulings.TDMTerms{Term: rulings.Term{Outcome: rulings.TermMissing}}}
+		if tt.field != "" {
+			c = c.answering(map[string][]string{"content-usage": {tt.field}}, "")
+		}
+		x := c.cross(t)
+		x.comesTo(t, "", "", "")
+		var got []string
+		for _, s := range x.Statements {
+			got = append(got, fmt.Sprintf("%d %s %s", s.Line, s.Category, s.Preference))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		x.againIsTheSame(t)
+	}
+}
+
 func TestT6ADoubtForbidsAndGrantsNothing(t *testing.T) {
 	file := func(location string, reservation int) *string {
 		s := fmt.Sprintf(`[{"location":%q,"tdm-reservation":%d},{"location":"/","tdm-reservation":0}]`, location, reservation)

@@ -19,6 +19,10 @@ type Site struct {
 	// What the Content-Usage and Content-Signal lines say, by their Index.
 	usage, signal []robots.Says
 
+	// The names of the Content-Usage lines that rule nothing (T46), by their
+	// Index; nil when no line has any.
+	others map[int][]string
+
 	// documents are what any License line names, from the place where the file
 	// was last found. As long as it stays there they are resolved once.
 	documents atomic.Pointer[documents]
@@ -63,7 +67,14 @@ const (
 func ParseSite(body []byte) *Site {
 	s := &Site{File: robots.Parse(body)}
 	for _, d := range s.Directives(robots.ContentUsage) {
-		s.usage = append(s.usage, usageSays(d.Value))
+		says, others := usageSays(d.Value)
+		s.usage = append(s.usage, says)
+		if len(others) > 0 {
+			if s.others == nil {
+				s.others = make(map[int][]string)
+			}
+			s.others[d.Index] = others
+		}
 	}
 	for _, d := range s.Directives(robots.ContentSignal) {
 		s.signal = append(s.signal, signalSays(d.Value))
@@ -72,17 +83,17 @@ func ParseSite(body []byte) *Site {
 }
 
 // usageSays reads the value of a Content-Usage line. Its path selects the line as
-// a whole (T50), so one that parses states every name.
-func usageSays(value string) robots.Says {
+// a whole (T50), so one that parses states every name. Others rule nothing.
+func usageSays(value string) (says robots.Says, others []string) {
 	v, ok := contentusage.Parse(value)
 	if !ok {
-		return robots.Says{}
+		return robots.Says{}, nil
 	}
 	return robots.Says{Usable: true, Names: [robots.MaxNames]robots.Statement{
 		usageTrain:  robots.Silent + robots.Statement(v.TrainAI),
 		usageUse:    robots.Silent + robots.Statement(v.AIUse),
 		usageSearch: robots.Silent + robots.Statement(v.Search),
-	}}
+	}}, v.Others
 }
 
 // signalSays reads the value of a Content-Signal line, whose names are selected

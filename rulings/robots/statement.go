@@ -71,6 +71,53 @@ func (s Selection) Statements(p *Page, key Key, says []Says) (stated [MaxNames]S
 	return stated
 }
 
+// Selecting returns the lines of key that select for some token and some reading of
+// p, where a path selects a line as a whole (T50): those that can be used and have
+// the longest path that matches. They come in document order.
+func (s Selection) Selecting(p *Page, key Key, says []Says) (selecting []*Directive) {
+	if s.file == nil || s.unruled(p) {
+		return nil
+	}
+	of := s.file.Directives(key)
+	found := make([]bool, len(of))
+	var longest []*Directive
+	for _, bound := range s.binding(func(section *section) bool { return s.file.hasUsable(section, key, says) }) {
+		for _, reading := range p.readings {
+			longest = longest[:0]
+			sought := seek(reading)
+			for _, g := range bound.groups {
+				longest = s.file.terms(g).of(key).longest(&sought, says, longest)
+			}
+			for _, d := range longest {
+				found[d.Index] = true
+			}
+		}
+	}
+	for i := range of {
+		if found[i] {
+			selecting = append(selecting, &of[i])
+		}
+	}
+	return selecting
+}
+
+// longest returns the longest of set and of best, which are all of one length.
+func (set *directives) longest(of *sought, says []Says, best []*Directive) []*Directive {
+	for i, d := range set.list {
+		if len(best) > 0 && d.Length() < best[0].Length() {
+			break
+		}
+		if !says[d.Index].Usable || set.sieves[i].rejects(of.head, of.lacking) || d.Path != nil && !d.Path.Match(of.form) {
+			continue
+		}
+		if len(best) > 0 && d.Length() > best[0].Length() {
+			best = best[:0]
+		}
+		best = append(best, d)
+	}
+	return best
+}
+
 // unruled reports that nothing but Access speaks about p.
 func (s Selection) unruled(p *Page) bool {
 	return p.document || p.overLimit || s.work(p) > maxWork
