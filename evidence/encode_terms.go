@@ -77,6 +77,7 @@ func writeLicences(e *encoder, r *rulings.Ruling) {
 		e.word("mechanism", string(l.Mechanism))
 		e.positive("entry", int64(l.Entry))
 		e.positive("offer", int64(l.Offer))
+		e.positions("restricted", l.Restricted)
 		payment := e.open("payment")
 		e.text("type", l.Payment.Type)
 		e.text("amount", l.Payment.Amount)

@@ -150,7 +150,14 @@ func TestEncoderE10KeepsTheFirst256ItemsOfAList(t *testing.T) {
 	for i := range c.Terms {
 		c.Terms[i].URL = fmt.Sprint("https://h/", i)
 	}
+	c.Ruling = &rulings.Ruling{Licences: []rulings.LicenceRuling{{Entry: 1, Restricted: make([]int, 300)}}}
+	for i := range c.Ruling.Licences[0].Restricted {
+		c.Ruling.Licences[0].Restricted[i] = i + 1
+	}
 	payload := checkLine(t, encodeLine(t, CrossingEnded{c}))
+	if got := lookUp(payload, "declarations.licences.0.restricted.255"); got != 256.0 || lookUp(payload, "declarations.licences.0.restricted_more") != 44.0 {
+		t.Errorf("restricted.255 = %v (T88)", got)
+	}
 	if got := len(lookUp(payload, "declarations.terms").([]any)); got != 256 {
 		t.Errorf("%d terms are listed", got)
 	}

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -80,6 +81,16 @@ func (e *encoder) list(name string, list []string, limit int, redact func(string
 	if longest > 0 {
 		e.number(name+"_cut", int64(longest))
 	}
+	e.more(name, len(list))
+}
+
+// positions writes a list of numbers that count from 1.
+func (e *encoder) positions(name string, list []int) {
+	p := e.open(name)
+	for _, n := range list[:min(len(list), e.bounds.items)] {
+		e.b = strconv.AppendInt(append(e.b, ','), int64(n), 10)
+	}
+	e.closeList(p)
 	e.more(name, len(list))
 }
 

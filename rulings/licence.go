@@ -73,13 +73,14 @@ type LicenceRuling struct {
 
 	// What it came to for the purpose that it refuses, else for the first that is
 	// declared.
-	Entry     int // the first content entry that governs the page, from 1; 0 when none does
-	Offer     int // the licence taken, from 1 across the entries; 0 when none is
-	Payment   Payment
-	Server    string
-	Reporting []string
-	Duties    []string
-	Standards []string // URLs of the standard licences that the offer is by
+	Entry      int   // the first content entry that governs the page, from 1; 0 when none does
+	Offer      int   // the licence taken, from 1 across the entries; 0 when none is
+	Restricted []int // the offers whose conditions the operator is not shown to meet (T88)
+	Payment    Payment
+	Server     string
+	Reporting  []string
+	Duties     []string
+	Standards  []string // URLs of the standard licences that the offer is by
 }
 
 // A Payment is what an offer wants to be paid. The zero value is nothing; an
@@ -89,6 +90,7 @@ type Payment struct{ Type, Amount, Currency string }
 // take fills in what the licence came to by v.
 func (r *LicenceRuling) take(v *verdict) {
 	r.Entry, r.Offer, r.Server, r.Duties, r.Standards = v.entry, v.rule.Offer, v.rule.Server, v.rule.Duties, v.rule.Standards
+	r.Restricted = v.rule.Restricted
 	r.Payment, r.Reporting = Payment{}, nil
 	if p := v.rule.Payment; p != nil {
 		r.Payment = Payment{p.Type, p.Amount, p.Currency}

@@ -2,6 +2,7 @@ package rulings_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +247,8 @@ func TestT88WhoIsLicensedIsWhatThePolicyDeclares(t *testing.T) {
 		c.Policy.Terms.UserClasses, c.Policy.Terms.Country = tt.classes, tt.country
 		if x := c.cross(t); x.Reason != tt.reason {
 			t.Errorf("%s for %v in %q: %s", tt.conditions, tt.classes, tt.country, x.Reason)
+		} else if restricted := x.Licences[0].Restricted; tt.reason != "" && !slices.Equal(restricted, []int{1}) || tt.reason == "" && restricted != nil {
+			t.Errorf("%s for %v in %q: recorded as restricted are %v", tt.conditions, tt.classes, tt.country, restricted)
 		}
 	}
 }
