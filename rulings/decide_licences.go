@@ -32,12 +32,11 @@ type namedLicence struct {
 func (d *decision) robotsLicences() bool {
 	t := &d.terms.Robots
 	if t.Site.States(robots.License) {
-		urls, unread := t.Site.licences(d.selection, t.FinalURL, d.req.Origin)
-		list, needs := d.lookUp(ByRobots, urls)
+		list, needs := d.lookUp(namedAt(ByRobots, t.Site.licences(d.selection, t.FinalURL, d.req.Origin)))
 		if len(needs) > 0 {
 			return d.need(needs...)
 		}
-		if d.ruleLicences(append(list, unasked(ByRobots, unread, CauseScheme)...)) {
+		if d.ruleLicences(list) {
 			return true
 		}
 	}
@@ -59,38 +58,52 @@ func (d *decision) agreement() bool {
 		Say("The operator's agreement with the site (%) demands reports that are not made.", Number(number)))
 }
 
-// lookUp returns what was found of each URL that no earlier stage named, or what
-// has to be looked up.
-func (d *decision) lookUp(by Mechanism, urls []string) (list []namedLicence, needs []Need) {
-	if len(urls) == 0 {
-		return nil, nil
-	}
-	list = make([]namedLicence, 0, len(urls))
+// namedAt returns the licences that are named at urls, where an empty one is
+// nothing that can be asked for.
+func namedAt(by Mechanism, urls []string) []namedLicence {
+	list := make([]namedLicence, 0, len(urls))
 	for _, u := range urls {
-		if slices.Contains(d.named, u) {
+		l := namedLicence{url: u, mechanism: by}
+		if u == "" {
+			l.unread = CauseScheme
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// lookUp returns the licences with what was found of each URL that no earlier
+// stage named, or what has to be looked up. Those without a URL stay as they are.
+func (d *decision) lookUp(named []namedLicence) (list []namedLicence, needs []Need) {
+	list = named[:0]
+	paced := false
+	for _, l := range named {
+		switch {
+		case l.url == "":
+			list = append(list, l)
+			continue
+		case paced, slices.Contains(d.named, l.url):
 			continue // read once, and ruled where it was first named (T68)
 		}
-		d.named = append(d.named, u)
-		l := namedLicence{url: u, mechanism: by}
+		d.named = append(d.named, l.url)
 		if len(d.named) > maxLicences {
 			l.unread = CauseTooMany
-		} else if l.found = d.terms.licence(len(d.named), u); l.found == nil {
-			needs = append(needs, Need{TermLicence, u, by})
+		} else if l.found = d.terms.licence(len(d.named), l.url); l.found == nil {
+			needs = append(needs, Need{TermLicence, l.url, l.mechanism})
 		} else if l.unread = l.found.Unread; l.found.Outcome == TermRead {
 			l.licence = l.found.Licence
 		}
 		list = append(list, l)
-		if l.found != nil && l.found.Barred.Paces() {
-			break // it refuses, and what is named behind it is not asked for (P14)
-		}
+		// It refuses, and what is named behind it is not asked for (P14).
+		paced = l.found != nil && l.found.Barred.Paces()
 	}
 	return list, needs
 }
 
-// unasked returns count licences that are named so that nothing can be asked for.
-// No more of them are listed than could be read.
-func unasked(by Mechanism, count int, why Cause) []namedLicence {
-	return slices.Repeat([]namedLicence{{mechanism: by, unread: why}}, min(count, maxLicences+1))
+// unasked returns count licences like l, for which nothing can be asked. No more of
+// them are listed than could be read.
+func unasked(l namedLicence, count int) []namedLicence {
+	return slices.Repeat([]namedLicence{l}, min(count, maxLicences+1))
 }
 
 // licence returns what was found of the licence that was looked up as the one at

@@ -25,10 +25,10 @@ func (d *decision) head() bool {
 	if lines := r.Fields["Link"]; len(lines) > 0 {
 		named = links.Licences(pageURL(d.req.Origin, d.req.Target), lines)
 	}
-	if d.ruleLicences(unasked(ByLink, len(named.Unread), CauseLink)) || d.ruleStatements(from) {
+	if d.ruleLicences(unasked(namedLicence{mechanism: ByLink, unread: CauseLink}, len(named.Unread))) || d.ruleStatements(from) {
 		return true
 	}
-	list, needs := d.lookUp(ByLink, named.Licences)
+	list, needs := d.lookUp(namedAt(ByLink, named.Licences))
 	if len(needs) > 0 {
 		return d.need(needs...)
 	}
@@ -95,31 +95,36 @@ func (d *decision) html() bool {
 	}
 	from := len(d.ruling.Statements)
 	d.metaStatements(t.Head, t.Term.Object)
-	unread, inline := t.documents()
+	unread, named := t.documents()
 	if d.ruleLicences(unread) || d.ruleStatements(from) {
 		return true
 	}
-	list, needs := d.lookUp(ByHTML, t.Head.Licences)
+	list, needs := d.lookUp(named)
 	if len(needs) > 0 {
 		return d.need(needs...)
 	}
-	return d.ruleLicences(append(list, inline...))
+	return d.ruleLicences(list)
 }
 
-// documents returns the licences of the head that are not to be asked for: those
-// that cannot be read, and those that stand in the page.
-func (t *HTMLTerms) documents() (unread, inline []namedLicence) {
-	unread = unasked(ByHTML, t.Head.Unread-t.unended, CauseScheme)
-	unread = append(unread, unasked(Inline, t.unended, CauseUnended)...)
-	for i := range t.Inline {
-		l := namedLicence{mechanism: Inline, licence: t.Inline[i].Licence, unread: t.Inline[i].Unread, fault: t.Inline[i].Fault}
-		if l.licence == nil {
+// documents returns the licences of the head in order, those apart that cannot be
+// read, whatever would be asked for.
+func (t *HTMLTerms) documents() (unread, named []namedLicence) {
+	unread = unasked(namedLicence{mechanism: ByHTML, unread: CauseScheme}, t.Head.Unread-t.unended)
+	unread = append(unread, unasked(namedLicence{mechanism: Inline, unread: CauseUnended}, t.unended)...)
+	inline := t.Inline
+	for _, document := range t.Head.Licences {
+		l := namedLicence{url: document.URL, mechanism: ByHTML}
+		if document.Script != nil {
+			l = namedLicence{mechanism: Inline, licence: inline[0].Licence, unread: inline[0].Unread, fault: inline[0].Fault}
+			inline = inline[1:]
+		}
+		if document.Script != nil && l.licence == nil {
 			unread = append(unread, l)
 		} else {
-			inline = append(inline, l)
+			named = append(named, l)
 		}
 	}
-	return unread, inline
+	return unread, named
 }
 
 // metaStatements adds the statements of the meta elements, in document order. Of

@@ -14,8 +14,7 @@ func (d *decision) notAsked() (list []Term) {
 	site := d.terms.Robots.Site
 	access := d.ruling.Reason == RobotsDisallow || d.ruling.Reason == PathReadings
 	if d.stage == StageBefore && site != nil && !access && site.States(robots.License) {
-		urls, _ := site.licences(d.selection, d.terms.Robots.FinalURL, d.req.Origin)
-		list = d.leave(list, ByRobots, urls)
+		list = d.leave(list, ByRobots, site.licences(d.selection, d.terms.Robots.FinalURL, d.req.Origin))
 	}
 	if d.stage == StageBefore && d.terms.TDM == nil && d.bound() {
 		list = append(list, Term{Kind: TermTDM, URL: d.req.Origin.String() + TDMPath, Outcome: TermNotAsked})
@@ -26,7 +25,9 @@ func (d *decision) notAsked() (list []Term) {
 		}
 	}
 	if page := d.terms.Response; d.stage == StageBody && page.HTML != nil && page.HTML.Head != nil {
-		list = d.leave(list, ByHTML, page.HTML.Head.Licences)
+		for _, l := range page.HTML.Head.Licences {
+			list = d.leave(list, ByHTML, []string{l.URL})
+		}
 	}
 	return list
 }
@@ -35,7 +36,7 @@ func (d *decision) notAsked() (list []Term) {
 // been read (T58).
 func (d *decision) leave(list []Term, by Mechanism, urls []string) []Term {
 	for _, u := range urls {
-		if len(d.named) < maxLicences && !slices.Contains(d.named, u) {
+		if u != "" && len(d.named) < maxLicences && !slices.Contains(d.named, u) {
 			d.named = append(d.named, u)
 			list = append(list, Term{Kind: TermLicence, Mechanism: by, URL: u, Outcome: TermNotAsked})
 		}

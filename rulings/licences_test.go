@@ -95,6 +95,40 @@ func TestT58T94TheStrictestOfSeveralDocumentsHolds(t *testing.T) {
 		comesTo(t, rulings.LicenceNotListed, rulings.StageBefore, rulings.AIInput)
 }
 
+// T9, T57, T116, T119: licences are numbered in the order in which a stage names
+// them, whether they are asked for, stand in the page or are nothing that can be
+// asked for.
+func TestT9T57T116LicencesAreNumberedInTheOrderNamed(t *testing.T) {
+	free, refusing := map[string]answer{licenceURL: forAll(freeForAll)}, map[string]answer{licenceURL: forAll(priced)}
+	forbidden := rslOf(entry("", noInput))
+	for _, tt := range []struct {
+		name       string
+		c          crossing
+		reason     rulings.Reason
+		told       string
+		mechanisms string
+	}{
+		{"a script before a link", crossing{Licences: refusing}.answering(nil, page(scriptTag(forbidden), linkTag("/l.xml"))), rulings.LicenceProhibits, "Licence 1 ", "[inline html]"},
+		{"a link before a script", crossing{Licences: refusing}.answering(nil, page(linkTag("/l.xml"), scriptTag(forbidden))), rulings.LicencePayment, "Licence 1 ", "[html inline]"},
+		{"a script between links", crossing{Licences: free}.answering(nil, page(linkTag("/l.xml"), scriptTag(forbidden), linkTag("l.xml"))), rulings.LicenceProhibits, "Licence 2 ", "[html inline]"},
+		{"a link in front that an earlier stage named", crossing{Robots: "License: /l.xml\n", Licences: free}.answering(nil, page(linkTag("/l.xml"), scriptTag(forbidden))), rulings.LicenceProhibits, "Licence 2 ", "[robots inline]"},
+		{"what cannot be asked for in front", crossing{Robots: "License: ftp://x.test/l.xml\nLicense: l.xml\n", Licences: refusing}, rulings.LicenceUnread, "Licence 1 ", "[robots robots]"},
+		{"behind", crossing{Robots: "License: l.xml\nLicense: ftp://x.test/l.xml\n", Licences: refusing}, rulings.LicenceUnread, "Licence 2 ", "[robots robots]"},
+		{"behind one that is not asked for yet", crossing{Robots: "License: l.xml\nLicense: ftp://x.test/l.xml\n",
+			Found: map[string]rulings.LicenceTerms{licenceURL: {Term: rulings.Term{Outcome: rulings.TermCutShort}, Barred: rulings.CrawlDelay}}}, rulings.CrawlDelay, "", "[robots robots]"},
+	} {
+		x := tt.c.cross(t)
+		var mechanisms []rulings.Mechanism
+		for _, l := range x.Licences {
+			mechanisms = append(mechanisms, l.Mechanism)
+		}
+		if x.Reason != tt.reason || !strings.HasPrefix(x.Told.String(), tt.told) || fmt.Sprint(mechanisms) != tt.mechanisms {
+			t.Errorf("%s: %s, told %q; recorded are %v", tt.name, x.Reason, x.Told, mechanisms)
+		}
+		x.againIsTheSame(t)
+	}
+}
+
 // T68: a document that several places name is read once and ruled where it was
 // first named.
 func TestT68ADocumentIsReadOnceHoweverOftenItIsNamed(t *testing.T) {

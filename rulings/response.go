@@ -136,8 +136,8 @@ func (r *ResponseTerms) ReadsHTML(method string) bool {
 type HTMLTerms struct {
 	Term   Term // its kind is empty when the head states nothing
 	Head   *htmlhead.Head
-	Inline []InlineLicence
-	Unseen string // why the head could not be looked at: gap html_terms_unseen
+	Inline []InlineLicence // the scripts of Head, in order
+	Unseen string          // why the head could not be looked at: gap html_terms_unseen
 
 	unended int // of what is unread in Head: scripts that have not ended
 }
@@ -204,10 +204,13 @@ func htmlTerms(head *htmlhead.Head, options htmlhead.Options) *HTMLTerms {
 		t.Unseen = "the page is in UTF-16"
 		return t
 	}
-	for _, script := range head.Scripts {
+	for _, named := range head.Licences {
+		if named.Script == nil {
+			continue
+		}
 		l := InlineLicence{}
-		if l.Licence, l.Unread = ParseLicence(script); l.Unread != "" {
-			l.Fault = LicenceFault(script)
+		if l.Licence, l.Unread = ParseLicence(named.Script); l.Unread != "" {
+			l.Fault = LicenceFault(named.Script)
 		}
 		t.Inline = append(t.Inline, l)
 	}

@@ -117,12 +117,12 @@ func useSays(u contentsignal.Use) robots.Statement {
 	return robots.Statement(u)
 }
 
-// licences returns the URLs that licences are named at for the tokens, each once,
-// and how many are named so that nothing can be asked for (T56, T57). It stops
+// licences returns the URLs that licences are named at for the tokens, each once, an
+// empty one for what is named so that nothing can be asked for (T56, T57). It stops
 // where there are more than are read of one crossing (T58).
-func (s *Site) licences(of robots.Selection, finalURL string, o hostkey.Origin) (urls []string, unread int) {
+func (s *Site) licences(of robots.Selection, finalURL string, o hostkey.Origin) []string {
 	if !s.States(robots.License) {
-		return nil, 0
+		return nil
 	}
 	return of.Licences(s.documentsAt(place{o, finalURL}).base, maxLicences+1)
 }

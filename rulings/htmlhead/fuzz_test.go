@@ -52,13 +52,13 @@ func checkPage(t *testing.T, page []byte, o Options) {
 	if taken := len(page) - byOctet.Len(); taken > MaxBytes || taken > len(page)-whole.Len() {
 		t.Fatalf("took %d octets, and %d at once", taken, len(page)-whole.Len())
 	}
-	for i, l := range h.Licences {
+	for i, l := range urlsOf(h) {
 		u, err := url.Parse(l)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || slices.Contains(h.Licences[:i], l) || i == MaxLicences {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || slices.Contains(urlsOf(h)[:i], l) || i == MaxLicences {
 			t.Fatalf("licence %q, %v", l, err)
 		}
 	}
-	if len(h.Extract) > 2*MaxBytes || (h.Extract == nil) != (len(h.Licences)+len(h.Scripts)+len(h.Metas)+h.Unread == 0) {
+	if len(h.Extract) > 2*MaxBytes || (h.Extract == nil) != (len(urlsOf(h))+len(scriptsOf(h))+len(h.Metas)+h.Unread == 0) {
 		t.Fatalf("%+v", h)
 	}
 	checkRestore(t, h, o)

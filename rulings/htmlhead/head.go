@@ -35,18 +35,21 @@ type Options struct {
 // what the page says, character references resolved.
 type Meta struct{ Name, Content string }
 
+// A Licence is one that the head names, or one that stands in it.
+type Licence struct {
+	URL    string // absolute, http or https; empty for one that stands in the head
+	Script []byte // that one, octet for octet; nil for one that is named
+}
+
 // A Head is what the head of a page states of the page's terms. The zero value
 // states nothing.
 type Head struct {
 	// Base is the absolute URL that references were resolved against.
 	Base string
 
-	// Licences are the absolute http and https URLs of the licences named, each
-	// once, in order, at most MaxLicences.
-	Licences []string
-
-	// Scripts are the licences that stand in the head, octet for octet.
-	Scripts [][]byte
+	// Licences are the licences in order, of those that are named each URL once
+	// and at most MaxLicences.
+	Licences []Licence
 
 	// Unread counts what speaks of a licence and cannot be read: a link without
 	// an http or https URL, or over MaxLicences, and a script that has not ended
@@ -136,10 +139,17 @@ type collector struct {
 	metas      []string // names that are kept, in lower case
 	attributes attributeReader
 	head       Head
-	lower      []byte  // scratch of mayHold
-	base       *string // of the first base that has one
-	references []string
-	kept       bool // something but a base
+	lower      []byte      // scratch of mayHold
+	base       *string     // of the first base that has one
+	references []reference // to licences, in order
+	kept       bool        // something but a base
+}
+
+// A reference is what the head says of a licence: the href of a link or, where it
+// is not nil, the script that is one.
+type reference struct {
+	href   string
+	script []byte
 }
 
 func newCollector(o Options) *collector {
@@ -214,7 +224,7 @@ func (c *collector) takeLink(a attributes) bool {
 	if !holdsLicense(a.rel) || !isRSL(a.mediaType) {
 		return false
 	}
-	c.references = append(c.references, a.href)
+	c.references = append(c.references, reference{href: a.href})
 	return true
 }
 
@@ -236,7 +246,7 @@ func (c *collector) takeScript(e element) bool {
 		return false
 	}
 	if e.ended {
-		c.head.Scripts = append(c.head.Scripts, append([]byte{}, e.text...))
+		c.references = append(c.references, reference{script: append([]byte{}, e.text...)})
 	} else {
 		c.head.Unread++
 	}
@@ -257,29 +267,40 @@ func (c *collector) finish() *Head {
 	if base != nil && base.IsAbs() {
 		h.Base = base.String()
 	}
-	seen := make(map[string]bool)
-	for _, reference := range c.references {
-		if seen[reference] {
+	c.resolve(base)
+	if !c.kept {
+		h.Extract = nil
+	}
+	return h
+}
+
+// resolve lists the licences, what is named resolved against base.
+func (c *collector) resolve(base *url.URL) {
+	h := &c.head
+	seen, named := make(map[string]bool), 0
+	for _, r := range c.references {
+		if r.script != nil {
+			h.Licences = append(h.Licences, Licence{Script: r.script})
 			continue
 		}
-		if len(h.Licences) == MaxLicences {
+		if seen[r.href] {
+			continue
+		}
+		if named == MaxLicences {
 			h.Unread++
 			continue
 		}
-		licence, ok := resolve(base, reference)
+		licence, ok := resolve(base, r.href)
 		if !ok {
 			h.Unread++
 			continue
 		}
 		if !seen[licence] {
-			h.Licences = append(h.Licences, licence)
+			h.Licences = append(h.Licences, Licence{URL: licence})
+			named++
 		}
-		seen[reference], seen[licence] = true, true
+		seen[r.href], seen[licence] = true, true
 	}
-	if !c.kept {
-		h.Extract = nil
-	}
-	return h
 }
 
 // holdsLicense reports whether a list of link types holds license (T67).

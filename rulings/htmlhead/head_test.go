@@ -53,6 +53,26 @@ const (
 	late = `<link rel=license type=application/rsl+xml href=/late>`
 )
 
+// urlsOf are the licences that h names.
+func urlsOf(h *Head) (urls []string) {
+	for _, l := range h.Licences {
+		if l.Script == nil {
+			urls = append(urls, l.URL)
+		}
+	}
+	return urls
+}
+
+// scriptsOf are those that stand in it.
+func scriptsOf(h *Head) (scripts [][]byte) {
+	for _, l := range h.Licences {
+		if l.Script != nil {
+			scripts = append(scripts, l.Script)
+		}
+	}
+	return scripts
+}
+
 func TestT66_WhatIsPassedOver(t *testing.T) {
 	for _, between := range []string{
 		"<!DOCTYPE html>", "<!-- <body> -->", "<!-->", "<!--->", "<!--a--!>", "<!-- -- > --!-- x -->", "<?xml version='1.0'?>", "<!x>", "</>", "</ x>", "</p>", "</body>", "</html>",
@@ -63,7 +83,7 @@ func TestT66_WhatIsPassedOver(t *testing.T) {
 	} {
 		t.Run(between, func(t *testing.T) {
 			h := read(t, between+link+"<p>"+late, options(t))
-			if diff := cmp.Diff([]string{"https://o.example/l"}, h.Licences); diff != "" {
+			if diff := cmp.Diff([]string{"https://o.example/l"}, urlsOf(h)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			checkRestore(t, h, options(t))
@@ -102,8 +122,8 @@ func TestT66_TheHeadEndsAtTheOctetThatSaysSo(t *testing.T) {
 				if err != nil || r.rest != "" {
 					t.Errorf("stopped before %q, %v", r.rest, err)
 				}
-				if (before == link) != (len(h.Licences) == 1) {
-					t.Errorf("licences %q", h.Licences)
+				if (before == link) != (len(urlsOf(h)) == 1) {
+					t.Errorf("licences %q", urlsOf(h))
 				}
 			})
 		}
@@ -112,7 +132,7 @@ func TestT66_TheHeadEndsAtTheOctetThatSaysSo(t *testing.T) {
 
 func TestT66_WhatDoesNotEndTheHead(t *testing.T) {
 	for _, middle := range []string{"</header>", "</hea>", "<template></head></template>", "<!--</head>-->", "<script></head></script>"} {
-		if h := read(t, middle+link, options(t)); len(h.Licences) != 1 {
+		if h := read(t, middle+link, options(t)); len(urlsOf(h)) != 1 {
 			t.Errorf("%s ended the head", middle)
 		}
 	}
@@ -138,8 +158,8 @@ func TestT66_NothingBehindTheBoundIsRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(h.Licences) != tt.licences || h.Unread != tt.unread {
-				t.Errorf("licences %q, %d unread", h.Licences, h.Unread)
+			if len(urlsOf(h)) != tt.licences || h.Unread != tt.unread {
+				t.Errorf("licences %q, %d unread", urlsOf(h), h.Unread)
 			}
 			if taken := len(tt.page) + len(late) - r.Len(); taken != MaxBytes {
 				t.Errorf("took %d octets", taken)
@@ -189,7 +209,7 @@ func TestT67_LinksThatNameALicence(t *testing.T) {
 			for _, l := range tt.licences {
 				want = append(want, "https://o.example"+l)
 			}
-			if diff := cmp.Diff(want, h.Licences); diff != "" || h.Unread != tt.unread {
+			if diff := cmp.Diff(want, urlsOf(h)); diff != "" || h.Unread != tt.unread {
 				t.Errorf("%d unread, want %d; -want +got:\n%s", h.Unread, tt.unread, diff)
 			}
 			checkRestore(t, h, options(t))
@@ -203,8 +223,8 @@ func TestT67_NoMoreLicencesThanABound(t *testing.T) {
 		fmt.Fprintf(&b, "<link rel=license type=application/rsl+xml href=%d>", i)
 	}
 	h := read(t, b.String(), options(t))
-	if len(h.Licences) != MaxLicences || h.Unread != 2 {
-		t.Errorf("%d licences, %d unread", len(h.Licences), h.Unread)
+	if len(urlsOf(h)) != MaxLicences || h.Unread != 2 {
+		t.Errorf("%d licences, %d unread", len(urlsOf(h)), h.Unread)
 	}
 	checkRestore(t, h, options(t))
 }
@@ -215,13 +235,13 @@ func TestT67_ScriptsComeBackOctetForOctet(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			h := read(t, script(text)+link, options(t))
-			if len(h.Scripts) != 1 || string(h.Scripts[0]) != text || len(h.Licences) != 1 {
-				t.Errorf("scripts %q, licences %q", h.Scripts, h.Licences)
+			if len(scriptsOf(h)) != 1 || h.Licences[0].URL != "" || string(scriptsOf(h)[0]) != text || len(urlsOf(h)) != 1 {
+				t.Errorf("scripts %q, licences %q", scriptsOf(h), urlsOf(h))
 			}
 			checkRestore(t, h, options(t))
 			h = read(t, "<script type='Application/RSL+XML; x'>"+text, options(t))
-			if len(h.Scripts) != 0 || h.Unread != 1 {
-				t.Errorf("begun and not ended: %q, %d unread", h.Scripts, h.Unread)
+			if len(scriptsOf(h)) != 0 || h.Unread != 1 {
+				t.Errorf("begun and not ended: %q, %d unread", scriptsOf(h), h.Unread)
 			}
 			checkRestore(t, h, options(t))
 		})
@@ -241,13 +261,13 @@ func TestT67_MetasThatAreKept(t *testing.T) {
 func TestT67_InXMLATagClosesItself(t *testing.T) {
 	page := `<?xml version="1.0"?><html><head><title/><script src="x"/><template/>` + link + `<meta name=robots content=a/></head>`
 	o := options(t)
-	if h := read(t, page, o); len(h.Licences) != 0 {
-		t.Errorf("in HTML: %q", h.Licences)
+	if h := read(t, page, o); len(urlsOf(h)) != 0 {
+		t.Errorf("in HTML: %q", urlsOf(h))
 	}
 	o.XML = true
 	h := read(t, page, o)
-	if len(h.Licences) != 1 || len(h.Metas) != 1 || h.Metas[0].Content != "a/" {
-		t.Errorf("in XML: %q, %q", h.Licences, h.Metas)
+	if len(urlsOf(h)) != 1 || len(h.Metas) != 1 || h.Metas[0].Content != "a/" {
+		t.Errorf("in XML: %q, %q", urlsOf(h), h.Metas)
 	}
 	checkRestore(t, h, o)
 }
@@ -260,12 +280,12 @@ func TestT68_APageInUTF16IsNotSeen(t *testing.T) {
 		}
 	}
 	for _, begin := range []string{"\xef\xbb\xbf", "\xef\xbb\xbf ", ""} {
-		if h := read(t, begin+link, options(t)); len(h.Licences) != 1 || h.UTF16 {
+		if h := read(t, begin+link, options(t)); len(urlsOf(h)) != 1 || h.UTF16 {
 			t.Errorf("%q: %+v", begin, h)
 		}
 	}
 	for _, begin := range []string{"\xef\xbb", "\xff", "\xfe", "\x00 ", "\xef\xbb\xbf\xef\xbb\xbf"} {
-		if h := read(t, begin+link, options(t)); len(h.Licences) != 0 || h.UTF16 {
+		if h := read(t, begin+link, options(t)); len(urlsOf(h)) != 0 || h.UTF16 {
 			t.Errorf("text %q: %+v", begin, h)
 		}
 	}
@@ -298,11 +318,11 @@ func TestT118_TheExtractIsTheTagsAsTheyStood(t *testing.T) {
 func TestT66_AFaultOfTheReaderComesWithWhatWasRead(t *testing.T) {
 	broken := errors.New("broken")
 	h, err := Read(io.MultiReader(strings.NewReader(link), iotest.ErrReader(broken)), options(t))
-	if !errors.Is(err, broken) || len(h.Licences) != 1 {
+	if !errors.Is(err, broken) || len(urlsOf(h)) != 1 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	h, err = Read(io.MultiReader(strings.NewReader(link+"<body>"), iotest.ErrReader(broken)), options(t))
-	if err != nil || len(h.Licences) != 1 {
+	if err != nil || len(urlsOf(h)) != 1 {
 		t.Errorf("behind the head: %+v, %v", h, err)
 	}
 	if _, err = Read(silent{}, options(t)); !errors.Is(err, io.ErrNoProgress) {

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -8,26 +9,22 @@ import (
 
 // Licences returns the URLs of the licences that bind any of the selection's
 // tokens, in order, each once (specs: terms T56, T57), resolved against base, the
-// final URL of the file; without a base only absolute ones can be. unread counts
-// the different values that name something no licence can be asked for at. Both
-// together are at most most, unless that is 0.
-func (s Selection) Licences(base *url.URL, most int) (urls []string, unread int) {
-	good, bad := make(map[string]bool), make(map[string]bool)
+// final URL of the file; without a base only absolute ones can be. An empty one
+// stands for each different value that names something no licence can be asked for
+// at. They are at most most, unless that is 0.
+func (s Selection) Licences(base *url.URL, most int) (urls []string) {
+	seen := make(map[string]bool)
 	for _, line := range s.Lines(License) {
-		if most > 0 && len(urls)+len(bad) == most {
+		if most > 0 && len(urls) == most {
 			break
 		}
-		licence, ok := resolve(base, line.Value)
-		if !ok {
-			bad[line.Value] = true
-			continue
-		}
-		if !good[licence] {
-			good[licence] = true
+		licence, _ := resolve(base, line.Value)
+		if key := cmp.Or(licence, line.Value); !seen[key] {
+			seen[key] = true
 			urls = append(urls, licence)
 		}
 	}
-	return urls, len(bad)
+	return urls
 }
 
 // Licences returns the URLs that the License lines of the whole file name,

@@ -159,13 +159,18 @@ func TestLicencesT56T57(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := Parse([]byte("User-agent: *\nLicense: "+tt.value+"\nLicense: "+tt.value)).Select([]string{"a"}, "")
-			urls, unread := s.Licences(base, 0)
-			if tt.want == "" && (unread != 1 || len(urls) != 0) || tt.want != "" && (unread != 0 || !slices.Equal(urls, []string{tt.want})) {
-				t.Errorf("licences %q, %d unread, want %q", urls, unread, tt.want)
+			if urls := s.Licences(base, 0); !slices.Equal(urls, []string{tt.want}) {
+				t.Errorf("licences %q, want %q", urls, tt.want)
 			}
 		})
 	}
-	if urls, unread := Parse([]byte("License: /l.xml")).Select([]string{"a"}, "").Licences(nil, 0); len(urls) != 0 || unread != 1 {
-		t.Errorf("without a base: %q, %d unread", urls, unread)
+	if urls := Parse([]byte("License: /l.xml")).Select([]string{"a"}, "").Licences(nil, 0); !slices.Equal(urls, []string{""}) {
+		t.Errorf("without a base: %q", urls)
+	}
+	s := Parse([]byte("License: ftp:a\nLicense: /l\nLicense: ftp:b\nLicense: ftp:a\nLicense: /l\nLicense: /m")).Select([]string{"a"}, "")
+	for most, want := range map[int][]string{3: {"", "https://www.example.com/l", ""}, 4: {"", "https://www.example.com/l", "", "https://www.example.com/m"}} {
+		if urls := s.Licences(base, most); !slices.Equal(urls, want) {
+			t.Errorf("of a mixture, %d at most: %q", most, urls)
+		}
 	}
 }
