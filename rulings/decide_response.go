@@ -110,7 +110,7 @@ func (d *decision) html() bool {
 // read, whatever would be asked for.
 func (t *HTMLTerms) documents() (unread, named []namedLicence) {
 	unread = unasked(namedLicence{mechanism: ByHTML, unread: CauseScheme}, t.Head.Unread-t.unended)
-	unread = append(unread, unasked(namedLicence{mechanism: Inline, unread: CauseUnended}, t.unended)...)
+	unread = append(unread, unasked(namedLicence{mechanism: Inline, unread: CauseXML, fault: "the script does not end within what is read of a head"}, t.unended)...)
 	inline := t.Inline
 	for _, document := range t.Head.Licences {
 		l := namedLicence{url: document.URL, mechanism: ByHTML}

@@ -137,14 +137,13 @@ const (
 	CauseScheme      Cause = "scheme"
 	CauseTooMany     Cause = "too_many"
 	CauseLink        Cause = "link"
-	CauseUnended     Cause = "script" // a document in the page does not end within what is read of a head
 )
 
 // known reports whether c is one of the causes above.
 func (c Cause) known() bool {
 	switch c {
 	case CauseStatus, CauseTransport, CauseTooLarge, CauseXML, CauseNotRSL, CauseInvalid, CauseBudget, CauseNoneGoverns,
-		CauseRobots, CauseScheme, CauseTooMany, CauseLink, CauseUnended:
+		CauseRobots, CauseScheme, CauseTooMany, CauseLink:
 		return true
 	}
 	return false
