@@ -15,7 +15,7 @@ type Rules struct {
 	DisallowAITraining bool // disallows ai-train
 
 	// Search has the other directives as written, in order. They say nothing of
-	// the purposes ruled here.
+	// the purposes ruled here, and the record has them in the head that is kept.
 	Search []string
 }
 

@@ -9,11 +9,12 @@ type Document struct {
 	Entries []Entry
 
 	// MaxAge is the max-age of the root as written: days for which the document
-	// is good. It is recorded and not used (T77).
+	// is good. It is not used, and the record has it in the document itself (T77).
 	MaxAge string
 
 	// NotUnderstood is what the document says in words or places that mean
-	// nothing here, in order and at most maxRemarks; Omitted counts the rest.
+	// nothing here, in order and at most maxRemarks; Omitted counts the rest, which
+	// the record has in the document itself.
 	NotUnderstood []Remark
 	Omitted       int
 }

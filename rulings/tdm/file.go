@@ -30,7 +30,10 @@ type Entry struct {
 	// Location is a path pattern as in robots.txt (T32). It begins with / or *.
 	Location    string
 	Reservation Reservation
-	Policy      string // the URL of a policy, as written; only where something is reserved (T95)
+
+	// Policy is the URL of a policy, as written, only where something is reserved
+	// (T95). The record has it in the file itself.
+	Policy string
 }
 
 // First returns the first entry in sequence that match reports to match, by its
