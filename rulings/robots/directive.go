@@ -129,6 +129,7 @@ func (t *terms) work(p *Page) int64 {
 	return t.usage.work(p) + t.signal.work(p) + t.forbid.work(p) + t.permit.work(p)
 }
 
+// work counts a line without a path as a pattern of length 0 (T50).
 func (set *directives) work(p *Page) int64 {
-	return set.paths*p.length + set.length*int64(len(p.readings))
+	return int64(len(set.list))*p.length + set.length*int64(len(p.readings))
 }

@@ -72,7 +72,7 @@ func TestAccessT40CountsStatementsAndTrainingRules(t *testing.T) {
 		}
 	}
 	for name, more := range map[string]string{
-		"a site-wide statement": "Content-Usage: /a a\n", "a site-wide signal": "Content-Signal: /a a\n", "a site-wide AI-training rule": "AllowAITraining: /a\n",
+		"a site-wide statement": "Content-Usage: /a a\n", "one without a path": "Content-Usage: a\n", "a site-wide signal": "Content-Signal: /a a\n", "a site-wide AI-training rule": "AllowAITraining: /a\n",
 	} {
 		_, s, p := asked{robots: more + file, tokens: "a", target: target}.ask()
 		if a := s.Access(p); !a.OverLimit {
