@@ -168,3 +168,25 @@ func TestE82_BreachesThatAModeCarries(t *testing.T) {
 		}
 	}
 }
+
+// What spends behind a request's body is seen when the request was sent, so a
+// ruling that is made again lets it pass.
+func TestE82_T105_WhatSpendsBehindABodyIsNoDifference(t *testing.T) {
+	for _, c := range []struct {
+		name, member, reason string
+		same                 bool
+	}{
+		{"behind a body", `,"requested_at":"2026-08-02T10:00:00.000Z"`, "spend_not_allowed", true},
+		{"before anything was sent", "", "spend_not_allowed", false},
+		{"another reason, and sent", `,"requested_at":"2026-08-02T10:00:00.000Z"`, "robots_disallow", false},
+	} {
+		var v logVerifier
+		record := goldenRecord(1, EventCrossingRefused, `,"refusal":{"reason":"`+c.reason+`"}`+c.member)
+		if fault := v.line.read([]byte(record)); fault != "" {
+			t.Fatal(fault)
+		}
+		if what := v.compare(v.line.member("refusal"), rulings.Reason(c.reason), &Redone{Ruling: rulings.Ruling{Outcome: rulings.Proceed}}); (what == "") != c.same {
+			t.Errorf("%s: %q", c.name, what)
+		}
+	}
+}

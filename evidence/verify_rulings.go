@@ -157,9 +157,11 @@ func (v *logVerifier) ruled() *RuledCrossing {
 // difference, as long as the decision lets the request pass.
 func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redone) string {
 	r := &again.Ruling
+	sent := v.line.member("requested_at") != nil
 	switch {
 	case refusal == nil && r.Refused():
 		return fmt.Sprintf("it refuses for %s, and the crossing was not refused", r.Reason)
+	case sent && reason == rulings.SpendNotAllowed && !r.Refused(): // for what stood behind the request's body
 	case refusal != nil && !r.Refused() && decides(reason):
 		return fmt.Sprintf("it lets pass what was refused for %s", reason)
 	case refusal != nil && reason.Measured() && again.Mode.Carries(reason):
@@ -169,7 +171,6 @@ func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redo
 			return what
 		}
 	}
-	sent := v.line.member("requested_at") != nil
 	if what := compareBreaches(v.line.member("breach"), again, sent); what != "" {
 		return what
 	}

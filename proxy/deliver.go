@@ -169,6 +169,8 @@ func (x *crossing) broken(ctx context.Context, err error) {
 		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "edge", Detail: "the edge was stopped"}
 	case ctx.Err() != nil:
 		outcome, f = evidence.Abandoned, evidence.Failure{Kind: "client", Detail: "the client went away"}
+	case x.watch.body.unspent.Load() != nil: // the edge broke off the upload, and with it the answer
+		f = evidence.Failure{Kind: string(rulings.SpendNotAllowed), Detail: x.watch.body.unspent.Load().Error()}
 	}
 	x.rec.Failure = f
 	x.end(outcome)

@@ -208,6 +208,7 @@ func (x *crossing) limitResend(out *http.Request) {
 	case bodyStreams:
 		keepTrailers(out.Trailer)
 		x.watch.body.ReadCloser, x.watch.body.trailer = out.Body, out.Trailer
+		x.watch.body.spends = x.policy.MaySpend(x.log.ID(), x.origin.Host)
 		if x.edge.opt.Upstream.recorder != nil {
 			x.watch.body.sum = sha256.New()
 		}
@@ -353,6 +354,8 @@ func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
 	case rulings.Loop:
 		x.rec.RequestedAt = time.Time{}
 		return x.refuse(r, loopRuling())
+	case rulings.SpendNotAllowed:
+		return x.refuse(r, rulings.RefuseSpending(x.watch.body.unspent.Load().fields, x.origin.Host))
 	}
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
 	if x.rec.HTTPStatus == 0 {

@@ -71,6 +71,8 @@ func sortFailure(err error) (rulings.Reason, rulings.Words) {
 		return rulings.PrivateAddress, rulings.Say("The address of this host is not public and the operator's policy does not list it.")
 	case errors.Is(err, errOffline):
 		return rulings.Offline, rulings.RefuseOffline("").Told
+	case isSpending(err):
+		return rulings.SpendNotAllowed, rulings.RefuseSpending(nil, "").Told
 	case isNotRecorded(err):
 		return rulings.NotRecorded, refuseUnrecorded(err).Told
 	case errors.Is(err, errLoop):

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/rulings"
-	"github.com/wayleave/wayleave/rulings/payment"
 )
 
 // rule looks up the source's terms and decides (DESIGN section 2). A ruling is
 // never reached by leaving something out: a lookup that did not happen leaves
 // terms that refuse.
 func (x *crossing) rule(ctx context.Context, r *http.Request) rulings.Ruling {
-	x.rec.Spending = payment.Spending(r.Header)
+	x.rec.Spending = spending(r)
 	x.known.Robots.Exempt = rulings.Exempt(x.origin, x.target) // also where money may be spent on it
 	return x.decide(ctx, r)
 }

@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -109,6 +111,73 @@ func TestT105_AFieldThatSpendsIsRefusedBeforeAnythingIsAskedFor(t *testing.T) {
 				t.Errorf("the value is in %s", where)
 			}
 		}
+	}
+}
+
+// What is announced behind a body spends as what stands in front of it.
+func TestT105_ATrailerThatIsAnnouncedAndSpendsIsRefused(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, w := range ways {
+		p := startPublisher(t, w, nil, nil)
+		for _, name := range []string{"Crawler-Exact-Price", "Crawler-Max-Price", "Payment-Signature", "X-Payment"} {
+			r := request(t, "POST", p.URL+"/"+name, io.MultiReader(strings.NewReader("upload"))) // of unknown length
+			r.Trailer = http.Header{name: {canary}}
+			resp, err := e.by(w).Do(r)
+			if text(t, resp, err); resp.StatusCode != 403 || reasonOf(resp) != "spend_not_allowed" {
+				t.Errorf("%s, %s: %s", w.name, name, resp.Status)
+			}
+			e.crossing(p.URL+"/"+name).want(t, map[string]any{"outcome": "refused", "requested_at": nil, "spending": "[" + strings.ToLower(name) + "]"})
+		}
+		if asked := p.asked(); len(asked) != 0 {
+			t.Errorf("%s: the origin saw %v", w.name, asked)
+		}
+	}
+}
+
+// A trailer nobody announced is seen when the body has passed: the upload then
+// never comes to its end, unless policy lets the session spend.
+func TestT105_ATrailerThatSpendsUnannouncedNeverReachesTheOrigin(t *testing.T) {
+	spender := edgeSetup{policy: loopbackPolicy()}
+	spender.policy.Spend = spendAnywhere()
+	s := edgeSetup{}
+	logged, _ := loggingAll(&s)
+	e, free := startEdge(t, s), startEdge(t, spender)
+	const upload = "Transfer-Encoding: chunked\r\n\r\n6\r\nupload\r\n0\r\n%s: Payment " + canary + "\r\n\r\n"
+	for _, c := range []struct {
+		name string
+		w    way
+		edit []func(*tls.Config)
+	}{
+		{"HTTP", http1[0], nil}, {"HTTP inside CONNECT", http1[1], nil}, {"HTTPS", http1[2], nil},
+		{"HTTPS to a site that speaks HTTP/2 alone", http1[2], []func(*tls.Config){offeringOnlyHTTP2}},
+	} {
+		var ended http.Header // of an upload that came to its end
+		o := startOrigin(t, "", !c.w.secure, func(_ http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err == nil {
+				ended = r.Trailer
+			}
+		}, c.edit...)
+		addr := o.Listener.Addr().String()
+		for _, field := range []string{"x-payment", "authorization"} {
+			client, target := e.rawBy(c.w, addr)
+			resp, body := client.ask(fmt.Sprintf("POST "+target("/"+field)+" HTTP/1.1\r\nHost: "+addr+"\r\n"+upload, field))
+			if resp.StatusCode != 403 || reasonOf(resp) != "spend_not_allowed" || strings.Contains(body, canary) || ended != nil {
+				t.Errorf("%s, %s: %s, %v", c.name, field, resp.Status, ended)
+			}
+			e.crossing(o.URL+"/"+field).want(t, map[string]any{"outcome": "refused", "refusal.stage": "before",
+				"refusal.detail": "the request carries " + field + ", and policy.spend does not let this agent spend at 127.0.0.1"})
+		}
+		if c.w.secure || c.w.connect {
+			continue
+		}
+		resp, _ := free.dial().ask(fmt.Sprintf("POST "+o.URL+"/ HTTP/1.1\r\nHost: "+addr+"\r\nProxy-Authorization: "+basic("buyer", "")+"\r\n"+upload, "X-Payment"))
+		if resp.StatusCode != 200 || ended.Get("X-Payment") != "Payment "+canary {
+			t.Errorf("%s, where it may spend: %s, %v", c.name, resp.Status, ended)
+		}
+	}
+	e.down()
+	if strings.Contains(e.onDisk()+logged.String(), canary) {
+		t.Error("the value is on disk or in the process log")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings/payment"
 )
 
 // errSentBefore ends a request that the transport was about to send again.
@@ -116,9 +117,11 @@ func (w *upstreamWatch) timings(rec *evidence.Crossing) {
 type countedBody struct {
 	io.ReadCloser
 	trailer http.Header // the request's, which net/http fills in when the body ends
+	spends  bool        // its trailers may spend (T105)
 	sum     hash.Hash   // of what was taken; nil: nobody wants it
 	n       atomic.Int64
 	ended   atomic.Bool // it was read to its end
+	unspent atomic.Pointer[errSpends]
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
@@ -128,6 +131,11 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	}
 	b.n.Add(int64(n)) // behind the sum: who sees all of it counted sees it summed
 	if err == io.EOF {
+		if names := payment.Spending(b.trailer); len(names) > 0 && !b.spends {
+			// Taking them off would be another request than the agent's.
+			b.unspent.Store(&errSpends{names})
+			return n, b.unspent.Load()
+		}
 		keepTrailers(b.trailer)
 		b.ended.Store(true)
 	}

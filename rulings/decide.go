@@ -154,10 +154,16 @@ func (d *decision) spends() bool {
 	if len(d.req.Spending) == 0 || d.policy.MaySpend(d.req.User, d.req.Origin.Host) {
 		return false
 	}
-	d.ruling = refuse(SpendNotAllowed, time.Time{},
-		fmt.Sprintf("the request carries %s, and policy.spend does not let this agent spend at %s", strings.Join(d.req.Spending, ", "), d.req.Origin.Host),
-		Say("The request carries a field that spends or accepts terms, and the operator does not allow that here. Ask without it."))
+	d.ruling = RefuseSpending(d.req.Spending, d.req.Origin.Host)
 	return true
+}
+
+// RefuseSpending is the ruling on a request to host with fields, in its head or
+// behind its body, by which its agent may not spend there (T105).
+func RefuseSpending(fields []string, host string) Ruling {
+	return refuse(SpendNotAllowed, time.Time{},
+		fmt.Sprintf("the request carries %s, and policy.spend does not let this agent spend at %s", strings.Join(fields, ", "), host),
+		Say("The request carries a field that spends or accepts terms, and the operator does not allow that here. Ask without it."))
 }
 
 // unknownPurpose keeps a purpose that no term speaks about from being one that

@@ -14,7 +14,8 @@ var spending = []string{"crawler-exact-price", "crawler-max-price", "payment-sig
 
 // Spending returns the lower-case names of the request fields that spend, sorted,
 // each once (T105). It never returns a value. Every line of Authorization is
-// looked at, and every scheme in it.
+// looked at, and every scheme in it. Of trailers that are only announced, and have
+// no lines yet, the names count.
 func Spending(h http.Header) []string {
 	if !hasAny(h, ofRequests) {
 		return nil
@@ -71,7 +72,7 @@ func lines(h http.Header, name string) (all []string) {
 	return all
 }
 
-func has(h http.Header, name string) bool { return len(lines(h, name)) > 0 }
+func has(h http.Header, name string) bool { return hasAny(h, []string{name}) }
 
 // schemes are those that have to do with payment (T102, T105).
 type schemes struct{ license, l402, payment bool }

@@ -112,7 +112,7 @@ func TestT105_FieldsThatSpend(t *testing.T) {
 		{"all of them, in any spelling", header("crawler-exact-price", "USD 1", "CRAWLER-MAX-PRICE", "USD 1", "Payment-Signature", "x", "X-Payment", "x", "authorization", "payment x"),
 			[]string{"authorization", "crawler-exact-price", "crawler-max-price", "payment-signature", "x-payment"}},
 		{"a field without a value", header("X-Payment", ""), []string{"x-payment"}},
-		{"a field without a line", http.Header{"X-Payment": nil}, nil},
+		{"trailers that are announced", http.Header{"X-Payment": nil, "Authorization": nil, "X-Sum": nil}, []string{"x-payment"}},
 		{"two spellings of Authorization", header("Authorization", "Bearer x", "authorization", "L402 x:y"), []string{"authorization"}},
 		{"a scheme without credentials", header("Authorization", "Payment"), []string{"authorization"}},
 		{"a scheme behind another", header("Authorization", `Bearer x, LSAT y`), []string{"authorization"}},
