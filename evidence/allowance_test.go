@@ -151,7 +151,7 @@ func TestO34_WhatLogsSayThatAllowancesWereCharged(t *testing.T) {
 // A breach that the mode does not carry is one of another policy, save for what a
 // request turned out to cost that had been sent by then.
 func TestE82_BreachesThatAModeCarries(t *testing.T) {
-	const unknown, over = `[{"reason":"allowance_unenforceable","detail":"d"}]`, `[{"reason":"allowance_exhausted","detail":"d"}]`
+	const unknown, over, charge = `[{"reason":"allowance_unenforceable","detail":"d"}]`, `[{"reason":"allowance_exhausted","detail":"d"}]`, `[{"reason":"spend_not_allowed","detail":"d"}]`
 	for _, c := range []struct {
 		name, breaches string
 		mode           rulings.Mode
@@ -162,6 +162,8 @@ func TestE82_BreachesThatAModeCarries(t *testing.T) {
 		{"unknown, and carried", unknown, rulings.ModeObserve, false, true},
 		{"exhausted, and sent all the same", over, rulings.ModeStrict, true, false},
 		{"exhausted, and carried", over, rulings.ModePrefer, true, true},
+		{"charged for after it was sent", charge, rulings.ModeStrict, true, true},
+		{"charged for before it was sent", charge, rulings.ModeObserve, false, false},
 	} {
 		if what := compareBreaches([]byte(c.breaches), &Redone{Mode: c.mode}, c.sent); (what == "") != c.same {
 			t.Errorf("%s: %q", c.name, what)

@@ -7,11 +7,12 @@ import (
 	"github.com/wayleave/wayleave/rulings"
 )
 
-// HopBreach adds a breach of the operator's policy by a request for terms that was
-// made on account of the crossing: of each host one (specs: policy O14).
-func (c *Crossing) HopBreach(b rulings.Breach) {
-	if !slices.ContainsFunc(c.hops, func(o rulings.Breach) bool { return o.Detail == b.Detail }) {
-		c.hops = append(c.hops, b)
+// Breach adds a breach of the operator's policy that no ruling on the crossing
+// comes to, once: by a request for terms that was made on its account (specs:
+// policy O14), or by the source's charge for it (T104).
+func (c *Crossing) Breach(b rulings.Breach) {
+	if !slices.ContainsFunc(c.beside, func(o rulings.Breach) bool { return o.Detail == b.Detail }) {
+		c.beside = append(c.beside, b)
 	}
 }
 
@@ -27,8 +28,7 @@ func (c *Crossing) BreachReasons() []string {
 	return reasons
 }
 
-// carried yields the breaches by the crossing itself, then those by requests for
-// terms.
+// carried yields the breaches that the ruling has, then those beside it.
 func (c *Crossing) carried() iter.Seq[rulings.Breach] {
 	return func(yield func(rulings.Breach) bool) {
 		if c.Ruling != nil {
@@ -38,7 +38,7 @@ func (c *Crossing) carried() iter.Seq[rulings.Breach] {
 				}
 			}
 		}
-		for _, b := range c.hops {
+		for _, b := range c.beside {
 			if !yield(b) {
 				return
 			}

@@ -91,7 +91,7 @@ type Crossing struct {
 	Terms  []rulings.Term
 	Ruling *rulings.Ruling
 
-	hops []rulings.Breach // by requests for terms; see HopBreach
+	beside []rulings.Breach // of no ruling; see Breach
 
 	Paid []Paid // by allowances that cover it
 

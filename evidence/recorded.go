@@ -19,6 +19,7 @@ type RecordedCrossing struct {
 	Authority string           // of a tunnel
 	Address   string           // that was dialled; empty when none was
 	Breaches  []rulings.Reason // carried, in order of the record
+	Charged   bool             // the origin says that it charged
 	AgentCut  bool             // UserAgent is the beginning of what was sent
 
 	// Of the body, where it was read to its end.
@@ -39,7 +40,7 @@ func ReadCrossing(record []byte, object func(rulings.Digest) ([]byte, error)) (R
 	}
 	c := RecordedCrossing{
 		Number: l.seq, Grade: Grade(l.text("grade")), Class: rulings.Class(l.text("class")), Authority: l.text("authority"), Address: l.text("address"),
-		AgentCut: memberOf(l.member("client"), "user_agent_cut") != nil, Coding: l.text("content_coding"),
+		Charged: l.member("charge") != nil, AgentCut: memberOf(l.member("client"), "user_agent_cut") != nil, Coding: l.text("content_coding"),
 	}
 	l.ruled(&c.RuledCrossing, object)
 	if opened := l.number("opened"); opened > 0 {

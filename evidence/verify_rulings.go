@@ -157,7 +157,7 @@ func (v *logVerifier) ruled() *RuledCrossing {
 // difference, as long as the decision lets the request pass.
 func (v *logVerifier) compare(refusal []byte, reason rulings.Reason, again *Redone) string {
 	r := &again.Ruling
-	sent := v.line.member("requested_at") != nil
+	sent := v.line.member("requested_at") != nil || v.line.member("served_from") != nil
 	switch {
 	case refusal == nil && r.Refused():
 		return fmt.Sprintf("it refuses for %s, and the crossing was not refused", r.Reason)
@@ -215,13 +215,14 @@ func decides(reason rulings.Reason) bool {
 // the ruling made again. What was measured is no part of a decision, and requests
 // for terms break the operator's lists with other hosts than the crossing's; such
 // breaches stand on record beside the others. Of a request that was sent nobody may
-// know what it cost, which every mode carries (O33).
+// know what it cost (O33), or the source may have charged for it unasked (T104);
+// both are carried in every mode.
 func compareBreaches(recorded []byte, again *Redone, sent bool) string {
 	rest := again.Ruling.Breaches
 	for item := range itemsOf(recorded) {
 		reason := rulings.Reason(readText(memberOf(item, "reason")))
 		switch {
-		case sent && reason == rulings.AllowanceUnenforceable:
+		case sent && (reason == rulings.AllowanceUnenforceable || reason == rulings.SpendNotAllowed):
 		case !again.Mode.Carries(reason):
 			return fmt.Sprintf("the policy does not carry %s", reason)
 		case len(rest) > 0 && rest[0].Reason == reason:

@@ -64,7 +64,7 @@ func (x *crossing) noteHops() {
 	x.hops.mu.Lock()
 	defer x.hops.mu.Unlock()
 	for _, b := range x.hops.list {
-		x.rec.HopBreach(b)
+		x.rec.Breach(b)
 	}
 	x.hops.list = nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/payment"
 )
 
@@ -14,7 +15,10 @@ import (
 // and what it says it charged (T101 to T104). The answer itself passes untouched.
 func (x *crossing) challenged(resp *http.Response) {
 	d := payment.Demanded(resp.StatusCode, resp.Header, nil)
-	x.rec.Charge = d.Charge
+	if x.rec.Charge = d.Charge; d.Charge != "" && !x.policy.MayCharge(x.log.ID(), x.origin.Host) {
+		x.rec.Breach(rulings.Breach{Reason: rulings.SpendNotAllowed,
+			Detail: "the answer says that it was charged for, and policy.spend does not let this agent spend at " + x.origin.Host})
+	}
 	switch {
 	case d.Rail != "":
 		x.rec.Challenge = evidence.Challenge{Status: resp.StatusCode, Mark: d.Rail, Price: d.Price, Currency: d.Currency}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/payment"
 )
 
@@ -116,8 +117,57 @@ func TestT104_AChargeIsRecorded(t *testing.T) {
 		s := answering(t, false, "HTTP/1.1 "+c.answer+"Content-Length: 4\r\n\r\npage")
 		get(t, e.client("", false), s.url+"/")
 		t.Run(c.name, func(t *testing.T) {
-			e.crossing(s.url).want(t, map[string]any{"charge": orNil(c.charge), "outcome": c.outcome})
+			breach := ""
+			if c.charge != "" {
+				breach = "spend_not_allowed"
+			}
+			r := e.crossing(s.url)
+			r.want(t, map[string]any{"charge": orNil(c.charge), "outcome": c.outcome})
+			if got := strings.Join(r.list("breach", "reason"), " "); got != breach {
+				t.Errorf("breaches: %s", got)
+			}
 		})
+	}
+}
+
+// A charge has happened, so every mode carries it: a breach, unless the policy lets
+// the session spend there or says that the host costs something.
+func TestT104_AChargeThatPolicyDoesNotAllowIsABreachInEveryMode(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		policy func(*rulings.PolicyFile)
+		breach string
+	}{
+		{"a source", func(*rulings.PolicyFile) {}, "spend_not_allowed"},
+		{"a source where others may spend", func(p *rulings.PolicyFile) { p.Spend = []rulings.SpendFile{{User: "other", Hosts: []string{"*"}}} }, "spend_not_allowed"},
+		{"a source where it may spend", func(p *rulings.PolicyFile) {
+			p.Spend = []rulings.SpendFile{{User: "buyer", Hosts: []string{"127.0.0.1"}}}
+		}, ""},
+		{"a service that costs nothing", func(p *rulings.PolicyFile) { p.Services = []string{"127.0.0.1"} }, "spend_not_allowed"},
+		{"a service with a price", func(p *rulings.PolicyFile) {
+			p.Services, p.ServiceTerms = []string{"127.0.0.1"}, []rulings.ServiceFile{{Price: rulings.PriceFile{Word: "reported"}, ChargeHeader: "X-Charge"}}
+		}, ""},
+	} {
+		for _, mode := range []string{"observe", "prefer", "strict"} {
+			policy := loopbackPolicy()
+			policy.Mode = mode
+			c.policy(&policy)
+			e := startEdge(t, edgeSetup{policy: policy})
+			s := answering(t, false, "HTTP/1.1 404 X\r\ncrawler-charged: USD 0.01\r\nContent-Length: 4\r\n\r\npage")
+			resp, body := get(t, e.client("buyer", false), s.url+"/")
+			want := ""
+			if mode == "prefer" {
+				want = c.breach
+			}
+			if resp.StatusCode != 404 || body != "page" || resp.Header.Get(breachField) != want {
+				t.Errorf("%s, %s: %s, %v", c.name, mode, resp.Status, resp.Header)
+			}
+			r := e.crossing(s.url)
+			r.want(t, map[string]any{"charge": "USD 0.01", "outcome": "delivered", "refusal": nil, "gaps": nil})
+			if got := strings.Join(r.list("breach", "reason"), " "); got != c.breach {
+				t.Errorf("%s, %s: breaches %q", c.name, mode, got)
+			}
+		}
 	}
 }
 

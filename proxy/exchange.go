@@ -47,6 +47,7 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 		return x.unavailable(r, err)
 	}
 	x.charged(resp)
+	x.challenged(resp)
 	if err := x.arrived(r.Context(), resp.StatusCode); err != nil {
 		resp.Body.Close()
 		return x.notUsed(r, err)

@@ -87,7 +87,6 @@ func (x *crossing) listTerms() {
 // head of the page (T65 to T68). Until then no octet of it was released.
 func (x *crossing) ruleAnswer(r *http.Request, resp *http.Response) rulings.Ruling {
 	x.describe(resp)
-	x.challenged(resp)
 	if x.rec.Class != rulings.Source || !x.rec.Ruled {
 		return x.ruling // a service, or a document that is exempt
 	}

@@ -119,6 +119,13 @@ func (p *Policy) MaySpend(user, host string) bool {
 	})
 }
 
+// MayCharge reports whether host, a key of hostkey.Key, may charge for what user
+// asks of it: user may spend there, or it is a service that has a price (T104).
+func (p *Policy) MayCharge(user, host string) bool {
+	service, ok := p.ServiceFor(host)
+	return ok && service.Price.Kind != PriceFree || p.MaySpend(user, host)
+}
+
 // licensee is what a licence of host may ask the operator to be (T88, T92).
 func (p *Policy) licensee(host string) rsl.Operator {
 	o := rsl.Operator{UserClasses: p.operator.classes, Country: p.operator.country}

@@ -80,6 +80,9 @@ func (w *deskWorld) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Retry-After", "600")
 		rw.WriteHeader(status)
 	default:
+		if text == "charged" {
+			rw.Header().Set("Crawler-Charged", "USD 0.01")
+		}
 		fmt.Fprint(rw, text)
 	}
 }

@@ -33,12 +33,12 @@ func newSimulateWorld(t *testing.T, policy string) *simulateWorld {
 		"/robots.txt": "User-agent: *\nDisallow: /closed\nLicense: " + w.site.URL + "/licence.xml\n",
 		"/licence.xml": `<rsl xmlns="https://rslstandard.org/rsl"><content url="/train"><license><permits type="usage">search</permits></license></content>` +
 			`<content url="/short"><license><permits type="usage">all</permits></license></content></rsl>`,
-		"/closed": "closed", "/short": "short", "/long": strings.Repeat("text ", 500), "/train": "train", "/injected": injected, "/personal": personal,
+		"/closed": "closed", "/short": "short", "/long": strings.Repeat("text ", 500), "/train": "train", "/injected": injected, "/personal": personal, "/charged": "charged",
 	} {
 		w.serve(path, text)
 	}
 	for _, host := range []string{w.site.URL, strings.Replace(w.site.URL, "127.0.0.1", "localhost", 1)} {
-		for _, path := range []string{"/closed", "/short", "/long", "/train", "/injected", "/personal"} {
+		for _, path := range []string{"/closed", "/short", "/long", "/train", "/injected", "/personal", "/charged"} {
 			w.pages = append(w.pages, host+path)
 		}
 	}
@@ -129,6 +129,7 @@ var drafts = []string{
 	"{allow_private: [127.0.0.0/8], screens: {injection: on, pii: on}, mode: strict}",
 	"{allow_private: [127.0.0.0/8], screens: {pii: on}, mode: strict}",
 	"{allow_private: [127.0.0.0/8], screens: {injection: on}, mode: prefer}",
+	"{allow_private: [127.0.0.0/8], spend: [{user: \"*\", hosts: [localhost]}], mode: strict}",
 }
 
 // Whatever was in force and whatever the draft is: what is told of a crossing is

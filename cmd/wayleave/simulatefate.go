@@ -136,7 +136,7 @@ func (p *passed) untold(cause string) { p.causes = append(p.causes, cause) }
 // else is not known.
 func (p *passed) fate() (fate, string) {
 	refused := p.c.Refused
-	if fixed(refused) {
+	if fixed(refused) || refused == rulings.SpendNotAllowed && !p.draft.MaySpend(p.c.User, p.origin.Host) { // behind a body, which no decision sees
 		if refused.Paces() && p.c.Class == rulings.Source && p.draft.Class(p.origin.Host) == rulings.Service {
 			return fate{}, causePace
 		}

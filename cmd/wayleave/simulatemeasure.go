@@ -22,6 +22,7 @@ const (
 // then; another one is told only where the record has what it takes.
 func (p *passed) measured() {
 	p.money()
+	p.charge()
 	if c := p.c; c.HTTPStatus == 0 || c.Refused != "" && !c.Refused.Measured() {
 		return // there was no answer, or nothing of it was measured
 	}
@@ -67,6 +68,14 @@ func (p *passed) unenforceable() {
 		p.untold(causeAllowances) // it may have been known before the request was sent
 	case !p.now.refused:
 		p.now.reasons = append(p.now.reasons, reason)
+	}
+}
+
+// charge meets what the source charged and the draft does not allow for, which has
+// happened and is carried in every mode (T104).
+func (p *passed) charge() {
+	if p.c.Charged && !p.now.refused && !p.draft.MayCharge(p.c.User, p.origin.Host) {
+		p.now.reasons = append(p.now.reasons, rulings.SpendNotAllowed)
 	}
 }
 
