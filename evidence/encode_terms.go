@@ -179,6 +179,7 @@ func (r TermsProbed) payload(e *encoder) {
 	e.word("kind", string(r.Kind))
 	e.url("url", r.URL)
 	e.instant("requested_at", r.RequestedAt)
+	e.flag("signed", false) // the edge has no key of the operator's to sign with (T106)
 	e.positive("http_status", int64(r.HTTPStatus))
 	e.url("final_url", r.FinalURL)
 	e.urls("redirects", r.Redirects)

@@ -248,6 +248,9 @@ func TestT12_ProbesCarryNothingOfTheAgent(t *testing.T) {
 				t.Errorf("%s: fields of the request for %s (-want +got):\n%s", w.name, target, diff)
 			}
 		}
+		for _, probe := range e.recordsOf(evidence.EventTermsProbed, p.URL) {
+			probe.want(t, map[string]any{"signed": false}) // T106
+		}
 		if page := p.visit(t, "/page").Header; page.Get("Cookie") != "a=agents" || page.Get("X-Own") != "agents" {
 			t.Errorf("%s: the page was asked for with %v", w.name, page)
 		}
