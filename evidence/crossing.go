@@ -79,6 +79,7 @@ type Crossing struct {
 	HTTPVersion string
 	Failure     Failure
 	Challenge   Challenge
+	Noted       []string // names of the answer's fields that are recorded and ask nothing (T102, T106)
 	Charge      string   // what the origin says it charged, as the field that said so has it (T104)
 	Spending    []string // names of the request's fields that spend or accept terms (T105); never their values
 	Refusal     Refusal

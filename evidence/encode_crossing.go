@@ -112,6 +112,7 @@ func (c *Crossing) answer(e *encoder) {
 	e.text("price", c.Challenge.Price)
 	e.text("currency", c.Challenge.Currency)
 	e.close(p)
+	e.texts("noted", c.Noted)
 	e.text("charge", c.Charge)
 }
 

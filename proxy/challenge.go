@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
@@ -19,13 +20,14 @@ func (x *crossing) challenged(resp *http.Response) {
 		x.rec.Breach(rulings.Breach{Reason: rulings.SpendNotAllowed,
 			Detail: "the answer says that it was charged for, and policy.spend does not let this agent spend at " + x.origin.Host})
 	}
+	x.rec.Noted = d.Noted
 	switch {
 	case d.Rail != "":
 		x.rec.Challenge = evidence.Challenge{Status: resp.StatusCode, Mark: d.Rail, Price: d.Price, Currency: d.Currency}
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
 		x.rec.Challenge = evidence.Challenge{Status: resp.StatusCode}
-		if len(d.Noted) > 0 {
-			x.rec.Challenge.Mark = d.Noted[0]
+		if slices.Contains(d.Noted, payment.AcceptSignature) {
+			x.rec.Challenge.Mark = payment.AcceptSignature
 		}
 	}
 	if resp.StatusCode == http.StatusPaymentRequired && d.Rail != payment.Licence && d.Rail != payment.X402 {

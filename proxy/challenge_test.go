@@ -50,6 +50,7 @@ func TestT101_T102_DemandsPassUntouchedAndAreRecorded(t *testing.T) {
 		{"a login", "401 X", "WWW-Authenticate: Basic realm=x\r\n", "who", "", "", ""},
 		{"a bare 403", "403 X", html, "no", "", "", ""},
 		{"a signature that is wanted", "403 X", "Accept-Signature: sig=()\r\n", "sign", "accept-signature", "", ""},
+		{"a login, beside a price that asks nothing", "401 X", "crawler-price: USD 0.01\r\n", "who", "", "", ""},
 	} {
 		turn++
 		t.Run(c.name, func(t *testing.T) {
@@ -96,7 +97,27 @@ func TestT102_OtherStatusesAreNoChallenge(t *testing.T) {
 		if resp.StatusCode != status || resp.Header.Get("Crawler-Price") != "USD 0.01" {
 			t.Errorf("%d: %s %v", status, resp.Status, resp.Header)
 		}
-		e.crossing(s.url).want(t, map[string]any{"http_status": status, "challenge": nil, "outcome": "delivered"})
+		e.crossing(s.url).want(t, map[string]any{"http_status": status, "challenge": nil, "noted": "[crawler-price]", "outcome": "delivered"})
+	}
+}
+
+// What an answer says of payment or identity beside its challenge, or without one,
+// is noted whatever its status.
+func TestT102_T106_WhatAsksNothingIsNoted(t *testing.T) {
+	e := startEdge(t, edgeSetup{files: hurried()})
+	const price, signature = "crawler-price: USD 0.01\r\n", "Accept-Signature: sig=()\r\n"
+	for _, c := range []struct{ answer, challenge, mark, noted string }{
+		{"200 OK\r\n", "", "", ""},
+		{"200 OK\r\n" + signature, "", "", "[accept-signature]"},
+		{"404 X\r\n" + price + signature, "", "", "[accept-signature crawler-price]"},
+		{"200 OK\r\nContent-Usage: ai-use=n\r\n" + price, "", "", "[crawler-price]"},
+		{"401 X\r\n" + price, "401", "", "[crawler-price]"},
+		{"402 X\r\n" + price + signature, "402", "crawler-price", "[accept-signature]"},
+		{"403 X\r\n" + price + signature, "403", "accept-signature", "[accept-signature crawler-price]"},
+	} {
+		s := answering(t, false, "HTTP/1.1 "+c.answer+"Content-Length: 4\r\n\r\npage")
+		get(t, e.client("", false), s.url+"/")
+		e.crossing(s.url).want(t, map[string]any{"challenge.status": orNil(c.challenge), "challenge.mark": orNil(c.mark), "noted": orNil(c.noted)})
 	}
 }
 

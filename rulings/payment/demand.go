@@ -26,6 +26,9 @@ const (
 	Unknown      = "unknown" // 402 and nothing that is known
 )
 
+// AcceptSignature is the field by which an answer asks for a signature (T106).
+const AcceptSignature = "accept-signature"
+
 // A Demand is what an answer asks for and what it says it took. The zero value is
 // an answer that does neither.
 type Demand struct {
@@ -54,8 +57,8 @@ func Demanded(status int, h http.Header, body []byte) Demand {
 		return d
 	}
 	d.Charge = charge(h)
-	if has(h, "accept-signature") {
-		d.Noted = append(d.Noted, "accept-signature")
+	if has(h, AcceptSignature) {
+		d.Noted = append(d.Noted, AcceptSignature)
 	}
 	if d.Rail == CrawlerPrice {
 		d.Currency, d.Price = price(lines(h, CrawlerPrice))

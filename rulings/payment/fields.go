@@ -36,7 +36,7 @@ func Spending(h http.Header) []string {
 // in any answer.
 var (
 	ofRequests = append([]string{"authorization"}, spending...)
-	ofAnswers  = []string{"crawler-charged", "payment-response", "accept-signature", CrawlerPrice}
+	ofAnswers  = []string{"crawler-charged", "payment-response", AcceptSignature, CrawlerPrice}
 )
 
 // hasAny reports whether h has a field of names in any spelling. Nearly every
