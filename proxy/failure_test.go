@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -151,7 +152,26 @@ func TestN19AnUnreachableSourceIsRefused(t *testing.T) {
 		if resp.StatusCode != 503 || reasonOf(resp) != "robots_unreachable" || resp.Header.Get("Retry-After") == "" || leaks.MatchString(body) {
 			t.Errorf("%s: %s %s", w.name, resp.Status, body)
 		}
-		e.crossing(url).want(t, map[string]any{"outcome": "refused", "refusal.reason": "robots_unreachable", "requested_at": nil})
+		r := e.crossing(url)
+		r.want(t, map[string]any{"outcome": "refused", "refusal.reason": "robots_unreachable", "requested_at": nil})
+		retryIsTold(t, r, body)
+	}
+}
+
+// retryIsTold checks that body names one instant to ask again at, a whole second
+// that is not before the terms of r end, and that r has it as the agent read it.
+func retryIsTold(t *testing.T, r record, body string) {
+	t.Helper()
+	var p problem
+	must(t, json.Unmarshal([]byte(body), &p))
+	told, err := time.Parse(time.RFC3339, p.RetryAt)
+	must(t, err)
+	end, err := time.Parse(time.RFC3339, r.list("declarations.terms", "expires_at")[0])
+	must(t, err)
+	recorded, err := time.Parse(time.RFC3339, fmt.Sprint(r.at("told.retry_at")))
+	must(t, err)
+	if told.Before(end) || told.Sub(end) > time.Second || !recorded.Equal(told) || !strings.Contains(p.Detail, "Ask again after "+p.RetryAt) {
+		t.Errorf("told %s of %s: %s\n%s", p.RetryAt, end, body, r.raw)
 	}
 }
 

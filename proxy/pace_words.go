@@ -16,23 +16,13 @@ func (p *Pacing) tell(e *backoff.RefusalError) rulings.PaceTerms {
 		return t
 	}
 	told := backoff.Tell(e.Refusal, e.Now, p.Shared)
-	told.RetryAt = wholeSecond(told.RetryAt)
 	return rulings.PaceTerms{RetryAt: told.RetryAt, RetryAfter: time.Duration(told.RetryAfter) * time.Second, Told: paceWords(e, told), Cause: e}
 }
 
 // faultTerms is what an agent is told of a fault of the store (P32).
 func faultTerms(fault error) rulings.PaceTerms {
 	after := rulings.PacingStore.Facts().RetryAfter
-	return rulings.PaceTerms{RetryAt: wholeSecond(time.Now().Add(after)), RetryAfter: after, Told: storeWords(fault), Cause: fault}
-}
-
-// wholeSecond rounds t up, so that who asks again at the instant that is told,
-// which is one to the second, does not come too early.
-func wholeSecond(t time.Time) time.Time {
-	if down := t.Truncate(time.Second); !down.Equal(t) {
-		return down.Add(time.Second)
-	}
-	return t
+	return rulings.PaceTerms{RetryAt: time.Now().Add(after), RetryAfter: after, Told: storeWords(fault), Cause: fault}
 }
 
 func paceWords(e *backoff.RefusalError, told backoff.Told) rulings.Words {

@@ -30,7 +30,7 @@ type reply struct {
 	Reason  rulings.Reason
 	Detail  rulings.Words
 	RetryAt time.Time
-	After   time.Duration // told where RetryAt may not be
+	After   time.Duration // what Retry-After says, in whole seconds; zero: the time until RetryAt
 	Whose   rulings.Whose // of the term; empty: as the reason's facts say
 	CAURL   string        // where the CA certificate is served; empty in most replies
 }
@@ -85,6 +85,10 @@ func (x *crossing) tell(rep *reply) {
 	if rep.RetryAt.IsZero() && rep.After == 0 && facts.RetryAfter > 0 {
 		rep.RetryAt = time.Now().Add(facts.RetryAfter)
 	}
+	if rep.After == 0 && !rep.RetryAt.IsZero() {
+		rep.After = retryAfter(rep.RetryAt)
+	}
+	rep.RetryAt = rulings.WholeSecond(rep.RetryAt)
 	x.rec.Told = evidence.Told{Status: facts.Status, Reason: rep.Reason, Detail: rep.Detail, RetryAt: rep.RetryAt}
 }
 
@@ -108,11 +112,8 @@ func (e *Edge) response(r *http.Request, rep reply, crossing string) *http.Respo
 		"X-Content-Type-Options": {"nosniff"},
 		"Proxy-Status":           {fmt.Sprintf("%s; error=%s; details=%q", e.via, rep.Reason.Facts().ProxyError, rep.Reason)},
 	}
-	switch {
-	case rep.After > 0:
+	if rep.After > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64(rep.After/time.Second), 10))
-	case !rep.RetryAt.IsZero():
-		h.Set("Retry-After", retryAfter(rep.RetryAt))
 	}
 	if rep.Reason == rulings.CredentialsRequired {
 		h.Set("Proxy-Authenticate", `Basic realm="wayleave"`)
@@ -124,8 +125,9 @@ func (e *Edge) response(r *http.Request, rep reply, crossing string) *http.Respo
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(body))}
 }
 
-func retryAfter(at time.Time) string {
-	return strconv.Itoa(max(1, int(math.Ceil(time.Until(at).Seconds()))))
+// retryAfter is the time until at in whole seconds, rounded up.
+func retryAfter(at time.Time) time.Duration {
+	return max(1, time.Duration(math.Ceil(time.Until(at).Seconds()))) * time.Second
 }
 
 func (rep reply) problem(crossing string) problem {

@@ -131,7 +131,8 @@ func TestT116SayFillsInNumbersAndTimesOnly(t *testing.T) {
 	}{
 		{rulings.Say("plain"), "plain"},
 		{rulings.Say("line % of %", rulings.Number(3), rulings.Number(-1)), "line 3 of -1"},
-		{rulings.Say("after %", rulings.Instant(at)), "after 2030-01-02T02:04:05Z"},
+		{rulings.Say("after %", rulings.Instant(at)), "after 2030-01-02T02:04:06Z"},
+		{rulings.Say("after %", rulings.Instant(at.Truncate(time.Second))), "after 2030-01-02T02:04:05Z"},
 		{rulings.Say("% %", rulings.Number(1)), "1 %"},
 		{rulings.Say("none", rulings.Number(1)), "none"},
 		{rulings.Words{}, ""},

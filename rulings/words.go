@@ -27,10 +27,19 @@ type Number int64
 
 func (n Number) part() string { return strconv.FormatInt(int64(n), 10) }
 
-// Instant is a point in time, told in UTC to the second.
+// Instant is a point in time, told in UTC to the second: see WholeSecond.
 type Instant time.Time
 
-func (t Instant) part() string { return time.Time(t).UTC().Format(time.RFC3339) }
+func (t Instant) part() string { return WholeSecond(time.Time(t)).UTC().Format(time.RFC3339) }
+
+// WholeSecond rounds t up, so that who asks again at the instant that is told,
+// which is one to the second, does not come too early.
+func WholeSecond(t time.Time) time.Time {
+	if down := t.Truncate(time.Second); !down.Equal(t) {
+		return down.Add(time.Second)
+	}
+	return t
+}
 
 // part tells p only where it is one of the purposes there are: a Purpose can be
 // made of any text.
