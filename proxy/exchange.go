@@ -34,6 +34,7 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 	}
 	if ruling.Refused() {
 		x.barredTerms(ruling.Reason)
+		x.leftAlone(r.Context(), &ruling)
 		return x.refuse(r, ruling)
 	}
 	if ruling := x.unlessGone(r, x.afford(r.Context())); ruling.Refused() {

@@ -86,6 +86,25 @@ func (x *crossing) paced(err error) *rulings.Ruling {
 	}
 }
 
+// leftAlone puts off when a robots.txt that is unreachable is asked for again to
+// the end of the host's back-off, where that is later and the agent may be told of
+// it (T17, P33).
+func (x *crossing) leftAlone(ctx context.Context, ruling *rulings.Ruling) {
+	p := x.edge.opt.Pacing
+	if p == nil || ruling.Reason != rulings.RobotsUnreachable {
+		return
+	}
+	state, now, err := p.Store.Look(ctx, x.origin.Host)
+	if err != nil || !state.Backoff.Until.After(now) {
+		return
+	}
+	told := backoff.Tell(state.Next(now, "", 0).Refusal(x.tenant()), now, p.Shared)
+	after := time.Duration(told.RetryAfter) * time.Second
+	if !told.RetryAt.IsZero() && after > time.Until(ruling.RetryAt) { // by the length: the store may have another clock (P47)
+		ruling.PutOff(told.RetryAt, after)
+	}
+}
+
 // barredTerms records what kept the edge from asking for a term where it was the
 // pace of a host: that alone is why the crossing is refused (P24). In a replay it
 // may be that there is no recording of the term.

@@ -103,6 +103,48 @@ func TestP33_AnotherTenantIsToldWhatTheSiteSaysToEverybody(t *testing.T) {
 	}
 }
 
+// An unreachable robots.txt is asked for again when five minutes are over and the
+// host may be asked, which another tenant learns only where the site tells it to
+// everybody (T17, P33).
+func TestT17_P33_AnUnreachableFileIsAskedForWhenItsHostMayBe(t *testing.T) {
+	for _, c := range []struct {
+		name, retryAfter string
+		own, other       string // instants; empty: the end of the five minutes
+	}{
+		{"shorter than five minutes", "60", "", ""},
+		{"longer", "777", "2026-11-30T12:12:57Z", ""},
+		{"a date", rawDate, "2026-11-30T12:12:57Z", "2026-11-30T12:12:57Z"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := startWeb(t)
+			w.host("page.test", "", func(rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Retry-After", c.retryAfter)
+				rw.WriteHeader(503)
+			})
+			e, one, two := twoTenants(t, w, edgeSetup{files: atNoon()})
+			for n, tenant := range []struct {
+				client *http.Client
+				at     string
+			}{{one, c.own}, {one, c.own}, {two, c.other}} {
+				u := fmt.Sprintf("http://page.test/%d", n)
+				resp, body := get(t, tenant.client, u)
+				r := e.final(u)
+				if resp.StatusCode != 503 || reasonOf(resp) != "robots_unreachable" {
+					t.Fatalf("%d: %s %s", n, resp.Status, body)
+				}
+				if tenant.at == "" {
+					retryIsTold(t, r, body)
+					continue
+				}
+				if !strings.Contains(body, "Ask again after "+tenant.at) || !strings.Contains(body, `"retry_at":"`+tenant.at+`"`) || resp.Header.Get("Retry-After") != "777" {
+					t.Errorf("%d: Retry-After %s, %s", n, resp.Header.Get("Retry-After"), body)
+				}
+				r.want(t, map[string]any{"told.retry_at": strings.Replace(tenant.at, "Z", ".000Z", 1)})
+			}
+		})
+	}
+}
+
 // While one tenant's request asks a host again, another is told no more than that
 // the host is being paced (P31, P33).
 func TestP33_AReservationIsToldToItsTenantOnly(t *testing.T) {

@@ -48,13 +48,25 @@ func (d *decision) unreadRobots(t *RobotsTerms) {
 		d.bar(t.Barred, t.Pace, fmt.Sprintf("robots.txt of %s was not asked for: %s", o, t.Cause),
 			Say("The edge is kept from asking for the site's robots.txt."))
 	case t.Outcome == TermUnreachable:
-		d.refuse(RobotsUnreachable, t.ExpiresAt, fmt.Sprintf("robots.txt of %s is unreachable: %s", o, t.Cause),
-			Say("The site's robots.txt could not be reached, so nothing of the site may be fetched (RFC 9309, section 2.3.1.4). Ask again after %.", Instant(t.ExpiresAt)))
+		d.refuse(RobotsUnreachable, t.ExpiresAt, fmt.Sprintf("robots.txt of %s is unreachable: %s", o, t.Cause), tellUnreachable(t.ExpiresAt))
 	case t.Outcome == TermCutShort:
 		d.refuse(RobotsCutShort, time.Time{}, fmt.Sprintf("the edge could not ask for robots.txt of %s: %s", o, t.Cause),
 			Say("The edge could not ask for the site's robots.txt. The fault is the edge's; ask again."))
 	default:
 		d.need(Need{Kind: TermRobots})
+	}
+}
+
+func tellUnreachable(until time.Time) Words {
+	return Say("The site's robots.txt could not be reached, so nothing of the site may be fetched (RFC 9309, section 2.3.1.4). Ask again after %.", Instant(until))
+}
+
+// PutOff moves when an unreachable robots.txt is asked for again to at, the end of
+// its host's back-off, which is after away and later (T17). Of another ruling than
+// RobotsUnreachable it does nothing.
+func (r *Ruling) PutOff(at time.Time, after time.Duration) {
+	if r.Reason == RobotsUnreachable {
+		r.RetryAt, r.RetryAfter, r.Told = at, after, tellUnreachable(at)
 	}
 }
 

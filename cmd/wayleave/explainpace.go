@@ -102,7 +102,7 @@ const storeRetry = 30 * time.Second
 // hangs on such as are not held, and refuses ruling for it where a crossing would
 // be. It is nil for what is not paced (P3) or never sent.
 func (x explainer) paceRuled(ctx context.Context, policy *rulings.Policy, req rulings.Request, known rulings.Terms, ruling *rulings.Ruling, open bool) (*admin.Pacing, error) {
-	if policy == nil || x.pacing == nil || policy.Class(req.Origin.Host) != rulings.Source || !open && ruling.Refused() && !paces(ruling.Reason) {
+	if policy == nil || x.pacing == nil || policy.Class(req.Origin.Host) != rulings.Source || !open && ruling.Refused() && !paces(ruling.Reason) && ruling.Reason != rulings.RobotsUnreachable {
 		return nil, nil
 	}
 	var delay backoff.Delay
@@ -115,6 +115,12 @@ func (x explainer) paceRuled(ctx context.Context, policy *rulings.Policy, req ru
 	}
 	if wait := at.wait(); wait > 0 && paces(ruling.Reason) && ruling.RetryAt.IsZero() {
 		ruling.RetryAt = at.at(wait) // an agent may not be told, an operator is (P33)
+	}
+	if ruling.Reason == rulings.RobotsUnreachable {
+		if left := at.next.Wait; !at.next.Held && left > time.Until(ruling.RetryAt) {
+			ruling.PutOff(at.at(left), left)
+		}
+		return nil, nil
 	}
 	if e := at.refusal(); e != nil && !open && !ruling.Refused() {
 		ruling.Outcome, ruling.Reason, ruling.Stage, ruling.Detail = rulings.Refuse, rulings.Reason(e.Reason), rulings.StageBefore, e.Error()

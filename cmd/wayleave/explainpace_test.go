@@ -137,6 +137,10 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 	byPace := refusal(rulings.Backoff, "robots.txt was not asked for")
 	told := byPace
 	told.RetryAt = in(time.Hour)
+	unreachable := refusal(rulings.RobotsUnreachable, "robots.txt was answered with status 503")
+	unreachable.RetryAt = time.Now().Add(5 * time.Minute)
+	putOff := unreachable
+	putOff.RetryAt = in(time.Hour)
 	refused := rulings.Ruling{
 		Outcome: rulings.Refuse, Reason: rulings.Backoff, Stage: rulings.StageBefore, RetryAt: in(time.Hour),
 		Detail: "backoff: host.test may be asked in 1h0m0s, and 20s are left to wait",
@@ -151,6 +155,8 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 		"let through":                    {"host.test", proceed, false, forecast, refused},
 		"refused by the terms":           {"host.test", byTerms, false, nil, byTerms},
 		"refused by the pace of a probe": {"host.test", byPace, false, forecast, told},
+		"T17 unreachable, in back-off":   {"host.test", unreachable, false, nil, putOff},
+		"T17 unreachable, and no more":   {"other.test", unreachable, false, nil, unreachable},
 		"open for want of terms":         {"host.test", rulings.Ruling{}, true, forecast, rulings.Ruling{}},
 		"P3 a service":                   {"service.test", proceed, false, nil, proceed},
 		"a host that nothing binds":      {"other.test", proceed, false, &admin.Pacing{}, proceed},
