@@ -170,6 +170,23 @@ func TestCrossingE8E17WritesValuesInTheirForms(t *testing.T) {
 	}
 }
 
+// Of a file that was read in part the record says how large the whole is, where
+// that is known (T15).
+func TestCrossingT15WritesTheSizeOfAFileThatIsTruncated(t *testing.T) {
+	for _, c := range []struct {
+		truncated bool
+		size      int64
+		want      any
+	}{{true, 600_000, 600_000.0}, {true, 0, nil}, {false, 500, nil}} {
+		crossing := typical()
+		crossing.Terms[0].Truncated, crossing.Terms[0].Size = c.truncated, c.size
+		payload := checkLine(t, encodeLine(t, CrossingEnded{crossing}))
+		if got := lookUp(payload, "declarations.terms.0.size"); got != c.want {
+			t.Errorf("%+v: size = %v", c, got)
+		}
+	}
+}
+
 // lookUp returns what stands at path in v, nil where there is nothing.
 func lookUp(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {

@@ -124,7 +124,9 @@ func writeTerm(e *encoder, t *rulings.Term) {
 	e.instant("fetched_at", t.FetchedAt)
 	e.instant("expires_at", t.ExpiresAt)
 	e.digest("object", t.Object)
-	e.isTrue("truncated", t.Truncated)
+	if e.isTrue("truncated", t.Truncated); t.Truncated {
+		e.positive("size", t.Size)
+	}
 	e.close(p)
 }
 
