@@ -139,14 +139,24 @@ func (x *crossing) barred(pace rulings.PaceTerms) {
 	}
 }
 
-// crawlDelay is what is kept of the delay that the source states to this agent,
-// and notes what it states (P5 to P7, T45).
+// crawlDelay is what is kept of the delay that the source states to this agent
+// (P5 to P7, T45).
 func (x *crossing) crawlDelay(r *http.Request) backoff.Delay {
 	site := x.known.Robots.Site
 	if site == nil || !site.States(robots.CrawlDelay) {
 		return backoff.Delay{}
 	}
-	p := x.edge.opt.Pacing
+	return x.edge.opt.Pacing.keep(site.Select(x.policy.Identity.Tokens, r.UserAgent()).Delay())
+}
+
+// listDelays puts into the record, once, what delay the source states to each name
+// that is ruled for, and what is kept of it (E17): of a crossing that is refused
+// as well, which is not paced.
+func (x *crossing) listDelays(r *http.Request) {
+	p, site := x.edge.opt.Pacing, x.known.Robots.Site
+	if p == nil || site == nil || x.rec.Delays != nil || !site.States(robots.CrawlDelay) {
+		return
+	}
 	selection := site.Select(x.policy.Identity.Tokens, r.UserAgent())
 	for _, d := range selection.Delays(min(len(x.ruling.Robots), evidence.MaxItems)) {
 		kept := p.keep(d)
@@ -154,7 +164,6 @@ func (x *crossing) crawlDelay(r *http.Request) backoff.Delay {
 			Values: d.Values, Unreadable: d.Unreadable, Known: d.Known, Honoured: kept.Honoured, Capped: kept.Capped,
 		})
 	}
-	return p.keep(selection.Delay())
 }
 
 // tenant is who the agent is known to be: nobody where any name is taken, or where

@@ -107,16 +107,21 @@ func TestE17_TheRecordHasTheDelaysOfTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startWeb(t)
-			w.host("page.test", c.robots, nil)
+			w.host("page.test", c.robots+"Disallow: /closed\n", nil)
 			e := w.edge(edgeSetup{files: atNoon()})
-			e.gets("", "http://page.test/page")
-			r := e.final("page.test/page")
 			var want any
 			if c.want != nil {
 				want = c.want
 			}
-			r.wantAll(t, "declarations.robots.wayleave.crawl_delay", want)
-			r.want(t, map[string]any{"pacing.delay.delay_ms": c.kept, "outcome": "delivered"})
+			for path, ruled := range map[string]map[string]any{
+				"/closed": {"outcome": "refused", "refusal.reason": "robots_disallow", "pacing": nil}, // and was not paced
+				"/page":   {"outcome": "delivered", "pacing.delay.delay_ms": c.kept},
+			} {
+				e.gets("", "http://page.test"+path)
+				r := e.final("page.test" + path)
+				r.wantAll(t, "declarations.robots.wayleave.crawl_delay", want)
+				r.want(t, ruled)
+			}
 		})
 	}
 }

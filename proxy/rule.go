@@ -27,6 +27,7 @@ func (x *crossing) decide(ctx context.Context, r *http.Request) rulings.Ruling {
 	x.ruling = x.edge.opt.Terms.Rule(ctx, x.request(r), &x.known, x.policy)
 	x.rec.Ruling = &x.ruling
 	x.listTerms()
+	x.listDelays(r)
 	took := time.Since(start)
 	x.rec.Timings.Ruling += took - (x.known.Waited - waited)
 	if x.asked() {
