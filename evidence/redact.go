@@ -62,6 +62,8 @@ func (r *Redactor) Text(text string) string {
 		n := strings.IndexAny(text, enclosing)
 		if n < 0 {
 			n = len(text)
+		} else {
+			n -= punctuation(text[:n])
 		}
 		word := text[:n]
 		if strings.Contains(word, "//") {
@@ -69,12 +71,24 @@ func (r *Redactor) Text(text string) string {
 		}
 		b.WriteString(word)
 		text = text[n:]
-		if text != "" {
-			b.WriteByte(text[0])
-			text = text[1:]
-		}
+		n = min(len(text), strings.IndexAny(text, enclosing)+1)
+		b.WriteString(text[:n])
+		text = text[n:]
 	}
 	return b.String()
+}
+
+// punctuation is how many octets at the end of word are the sentence's and not its
+// URL's: a value they were taken into would be another one than where the URL
+// stands alone.
+func punctuation(word string) int {
+	if strings.HasSuffix(word, ",") {
+		return 1
+	}
+	if rest := strings.TrimSuffix(word, ":"); strings.HasPrefix(word, "(") && strings.HasSuffix(rest, ")") {
+		return len(word) - len(rest) + 1
+	}
+	return 0
 }
 
 // Digest returns the keyed digest of the whole URL as written, by which equal

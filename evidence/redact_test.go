@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,6 +123,19 @@ func TestRedactE24EqualValuesMatchAndOtherKeysDoNot(t *testing.T) {
 	second := lookUp(checkLine(t, encodeLine(t, CrossingOpened{&Crossing{URL: "https://h/?token=abd"}})), "url_digest")
 	if first == nil || first == second {
 		t.Errorf("url_digest: %v and %v", first, second)
+	}
+}
+
+// A value stands for the same digits in a sentence as alone, whatever the sentence
+// puts behind the URL.
+func TestRedactE24AURLInASentenceIsTheSameURL(t *testing.T) {
+	r := testRedactor()
+	for _, url := range []string{"https://h/l?token=abc", "https://h/l?token=a,b", "https://h/l?token=abc)", "https://h/l?token=abc,)"} {
+		for _, sentence := range []string{"licence 1 (%s, named by Link), entry 2", "licence 1 (%s) governs", "licence 1 (%s): EOF", "asking %s, twice", "Get \"%s\": EOF", "by %s"} {
+			if got, want := r.Text(fmt.Sprintf(sentence, url)), fmt.Sprintf(sentence, r.URL(url)); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
 	}
 }
 
