@@ -92,7 +92,8 @@ func mayNameLicence(line string) bool {
 	return strings.ContainsAny(line, "*\\") || strings.Contains(strings.ToLower(line), "license")
 }
 
-// Octets returns the head as it is kept as a term object (T118).
+// Octets returns the head as it is kept as a term object (T118): names in a fixed
+// order, because net/http does not keep theirs, and lines of one name in their own.
 func (r *ResponseTerms) Octets() []byte {
 	var b bytes.Buffer
 	for _, name := range termFields {
