@@ -222,6 +222,9 @@ func (e *testEdge) records() []record {
 		data, err := os.ReadFile(name)
 		must(e.t, err)
 		for line := range bytes.Lines(data) {
+			if !bytes.HasSuffix(line, []byte("\n")) { // it is being written
+				break
+			}
 			var r record
 			if err := json.Unmarshal(line, &r); err != nil {
 				e.t.Fatalf("%s: %v: %s", name, err, line)
