@@ -238,7 +238,7 @@ func TestP31_ADeadProcessesReservationIsWaitedFor(t *testing.T) {
 	e.plant(s)
 	start := time.Now()
 	resp, body := e.gets("", "http://page.test/b")
-	if resp.StatusCode != 429 || reasonOf(resp) != "backoff" || strings.Contains(body, "503") || !strings.Contains(body, "under way") {
+	if resp.StatusCode != 429 || reasonOf(resp) != "backoff" || strings.Contains(body, "status 503") || !strings.Contains(body, "under way") {
 		t.Errorf("%s %s", resp.Status, body)
 	}
 	if d := time.Since(start); d < 700*time.Millisecond {
