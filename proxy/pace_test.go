@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,12 +144,18 @@ func overdue(host string) backoff.State { return failing(host, time.Now().Add(-t
 // waiting waits until n callers of the edge wait for a host.
 func (e *testEdge) waiting(host string, n int) {
 	e.t.Helper()
+	e.joined(host, n, new(atomic.Int64))
+}
+
+// joined waits until n callers of the edge wait for a host or have their answer.
+func (e *testEdge) joined(host string, n int, answered *atomic.Int64) {
+	e.t.Helper()
 	count := 0
 	for range 6000 {
-		count = 0
+		count = int(answered.Load()) // before those that wait, so that nobody counts twice
 		for _, w := range e.opt.Pacing.Dispatcher.Waiting() {
 			if w.Host == host {
-				count = w.Count
+				count += w.Count
 			}
 		}
 		if count == n {
