@@ -98,7 +98,7 @@ func TestP14_WhereAllWouldFitLaterNothingIsAskedFor(t *testing.T) {
 		t.Errorf("a turn was taken: %+v", s.Turn)
 	}
 
-	e = w.edge(edgeSetup{pace: backoff.Config{MaxWait: 250 * time.Millisecond}}) // the wait has passed
+	e = w.edge(edgeSetup{pace: backoff.Config{MaxWait: 20 * time.Second}}) // the wait has passed
 	if resp, body := e.gets("", "http://page.test/page"); resp.StatusCode != 200 {
 		t.Errorf("then: %s %s", resp.Status, body)
 	}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/wayleave/wayleave/backoff"
 )
 
 // paceOfAnother names, to a child of the test below, the directory in which it
@@ -73,7 +76,7 @@ func lockedOut(t *testing.T, data string, owner int) {
 	for _, h := range []string{"slow.test", "other.test"} {
 		w.host(h, "User-agent: *\nCrawl-delay: 0.01\n", nil)
 	}
-	e := w.edge(edgeSetup{data: data})
+	e := w.edge(edgeSetup{data: data, pace: backoff.Config{MaxWait: 20 * time.Second}})
 	for range 2 {
 		resp, body := e.gets("", "http://slow.test/page")
 		r := e.final("slow.test/page")
