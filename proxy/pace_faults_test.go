@@ -149,9 +149,9 @@ type stage struct {
 
 const stagePage = "CANARY page"
 
-// newStage returns an edge that knows the robots.txt of page.test. Its clock is
-// now, or else the machine's.
-func newStage(t *testing.T, robots string, now func() time.Time) *stage {
+// newStage returns an edge that knows the robots.txt of page.test and waits so long
+// for a lock. Its clock is now, or else the machine's.
+func newStage(t *testing.T, robots string, lockWait time.Duration, now func() time.Time) *stage {
 	s := &stage{web: startWeb(t)}
 	s.status.Store(200)
 	s.web.host("page.test", robots, func(rw http.ResponseWriter, r *http.Request) {
@@ -162,7 +162,7 @@ func newStage(t *testing.T, robots string, now func() time.Time) *stage {
 	s.dir = filepath.Join(data, "backoff")
 	s.fs = newBrokenFS(s.dir)
 	s.testEdge = s.web.edge(edgeSetup{data: data, files: backoff.FileOptions{FS: s.fs, Now: now},
-		pace: backoff.Config{MaxWait: 5 * time.Second, LockWait: 50 * time.Millisecond}})
+		pace: backoff.Config{MaxWait: 5 * time.Second, LockWait: lockWait}})
 	if resp, body := s.gets("", "http://page.test/warm"); resp.StatusCode != 200 {
 		t.Fatal(resp.Status, body)
 	}
@@ -202,6 +202,15 @@ type storeFault struct {
 	remedy string                   // in the record
 	told   string                   // behind what became of the request
 	reads  bool                     // what is stored cannot be read, so that nothing is sent at all
+}
+
+// lockWait is how long an edge that meets f waits for a lock: no longer than it
+// has to where the lock is never given back, else longer than a busy machine takes.
+func (f *storeFault) lockWait() time.Duration {
+	if f.told == toldHeld {
+		return 200 * time.Millisecond
+	}
+	return time.Minute
 }
 
 const (
@@ -346,7 +355,7 @@ func TestP38_FaultTable(t *testing.T) {
 		for i := range storeFaults {
 			f := &storeFaults[i]
 			t.Run(f.name+", and a host "+column.host, func(t *testing.T) {
-				s := newStage(t, column.robots, nil)
+				s := newStage(t, column.robots, f.lockWait(), nil)
 				if column.state != nil {
 					s.plant(column.state())
 				}
@@ -432,7 +441,7 @@ func TestP38_ADirectoryThatIsNotThere(t *testing.T) {
 		{"a file is in its place", func(t *testing.T, s *stage) { must(t, os.WriteFile(s.dir, nil, 0o600)) }, remedyWrite},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStage(t, "User-agent: *\n", nil)
+			s := newStage(t, "User-agent: *\n", time.Minute, nil)
 			f := &storeFault{breaks: c.breaks, remedy: c.remedy, told: toldWrite}
 			f.breaks(t, s)
 			if resp, body := s.gets("", "http://page.test/healthy"); resp.StatusCode != 200 {
@@ -462,12 +471,12 @@ func TestP38_RobotsTxtIsNotAskedForEither(t *testing.T) {
 	for i := range storeFaults {
 		f := &storeFaults[i]
 		t.Run(f.name, func(t *testing.T) {
-			s := newStage(t, "", nil)
+			s := newStage(t, "", f.lockWait(), nil)
 			s.web.host("page.test", "", func(rw http.ResponseWriter, r *http.Request) { fmt.Fprint(rw, "User-agent: *\n") })
-			cold := s.web.edge(edgeSetup{files: backoff.FileOptions{FS: s.fs}, pace: backoff.Config{LockWait: 50 * time.Millisecond}})
+			cold := s.web.edge(edgeSetup{files: backoff.FileOptions{FS: s.fs}, pace: backoff.Config{LockWait: f.lockWait()}})
 			cold.opt.Pacing.Store = s.opt.Pacing.Store
 			s.testEdge = cold
-			pace := backoff.NewFileStore(s.dir, backoff.FileOptions{FS: s.fs, Config: backoff.Config{LockWait: 50 * time.Millisecond}})
+			pace := backoff.NewFileStore(s.dir, backoff.FileOptions{FS: s.fs, Config: backoff.Config{LockWait: f.lockWait()}})
 			cold.opt.Pacing.Dispatcher = backoff.NewDispatcher(pace, backoff.Config{})
 			must(t, os.MkdirAll(s.dir, 0o700))
 			o := overdue("page.test")
@@ -496,7 +505,7 @@ func TestP38_RobotsTxtIsNotAskedForEither(t *testing.T) {
 // A turn that was kept, and an answer that cannot be dated: it is not used (P10,
 // P40).
 func TestP40_AnAnswerThatCannotBeDatedIsNotUsed(t *testing.T) {
-	s := newStage(t, "User-agent: *\nCrawl-delay: 0.02\n", nil)
+	s := newStage(t, "User-agent: *\nCrawl-delay: 0.02\n", time.Minute, nil)
 	seen := len(s.web.seen("page.test"))
 	s.fs.failing(func(call string) error {
 		if call == "write" && len(s.web.seen("page.test")) > seen { // the page was asked for
@@ -524,7 +533,7 @@ func TestP40_AnAnswerThatCannotBeDatedIsNotUsed(t *testing.T) {
 func TestP39_ATurnThatCannotBeHandedOverIsNotUsed(t *testing.T) {
 	var looks atomic.Int64
 	late := func() time.Time { return time.Now().Add(time.Duration(looks.Add(1)) * 10 * time.Millisecond) }
-	s := newStage(t, "User-agent: *\nCrawl-delay: 0.02\n", late)
+	s := newStage(t, "User-agent: *\nCrawl-delay: 0.02\n", time.Minute, late)
 	renames := 0
 	s.fs.failing(func(call string) error {
 		switch {
@@ -696,7 +705,7 @@ func TestP40_AnUnusedFailureKeepsItsReservation(t *testing.T) {
 	}{
 		{503, "write", true}, {200, "remove", false},
 	} {
-		s := newStage(t, "User-agent: *\n", nil)
+		s := newStage(t, "User-agent: *\n", time.Minute, nil)
 		s.plant(overdue("page.test"))
 		s.status.Store(c.status)
 		writes := 0
@@ -726,7 +735,7 @@ func TestP40_AnUnusedFailureKeepsItsReservation(t *testing.T) {
 // be kept; the gap says so (T111, P40).
 func TestP40_AWithheldAnswerIsRefusedForItsTerms(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD"} {
-		s := newStage(t, "User-agent: *\n", nil)
+		s := newStage(t, "User-agent: *\n", time.Minute, nil)
 		s.web.host("page.test", "User-agent: *\n", func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Usage", "ai-use=n")
 			io.WriteString(rw, stagePage)
