@@ -86,10 +86,16 @@ func TestN14AnEarlyAnswerReachesTheClientDuringTheUpload(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			e := startEdge(t, edgeSetup{})
 			o := startOrigin(t, "", !w.secure, func(rw http.ResponseWriter, r *http.Request) {
+				http.NewResponseController(rw).EnableFullDuplex()
 				io.CopyN(io.Discard, r.Body, 1000)
 				rw.Header().Set("WWW-Authenticate", "Basic")
+				rw.Header().Set("Content-Length", "11")
 				rw.WriteHeader(http.StatusUnauthorized)
 				io.WriteString(rw, "who are you")
+				rw.(http.Flusher).Flush()
+				if r.ProtoMajor == 1 { // what is left unread resets the connection, and the answer may be lost with it
+					io.Copy(io.Discard, r.Body)
+				}
 			})
 			pr, pw := io.Pipe()
 			answered := make(chan struct{})
