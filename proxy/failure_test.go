@@ -91,7 +91,11 @@ func TestN19EachFailureIsNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := startEdge(t, edgeSetup{policy: withService("127.0.0.1", "gone.test", "slow.test"),
-				upstream: func(o *UpstreamOptions) { o.HeadTimeout = 100 * time.Millisecond }})
+				upstream: func(o *UpstreamOptions) {
+					if c.reason == "http_response_timeout" {
+						o.HeadTimeout = 100 * time.Millisecond
+					}
+				}})
 			base := c.url(t)
 			for _, http2 := range []bool{false, true} {
 				if http2 && !strings.HasPrefix(base, "https:") {
