@@ -40,9 +40,11 @@ func (s *Store) ContextBytes(id string) (total int64, err error) {
 	}
 }
 
-// contextBytes is what a crossing added to its session's context.
+// contextBytes is what a crossing added to its session's context. A body whose
+// framing cannot show that it is whole (close-delimited) is as whole as can be known.
 func (l *logLine) contextBytes() int64 {
-	if rulings.Class(l.text("class")) != rulings.Source || string(memberOf(l.member("delivered"), "complete")) != "true" {
+	if rulings.Class(l.text("class")) != rulings.Source || Outcome(l.text("outcome")) != Delivered ||
+		string(memberOf(l.member("delivered"), "complete")) == "false" {
 		return 0
 	}
 	size := l.member("content_bytes")

@@ -216,10 +216,22 @@ func TestO36_TheContextIsReadBackFromTheLog(t *testing.T) {
 		rw.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
+	w.host("close.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) { // its end is that of the connection
+		conn, out, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		out.WriteString("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + strings.Repeat("x", 100))
+		out.Flush()
+	})
 	data := t.TempDir()
 	first := w.edge(edgeSetup{policy: capped("observe", 0, 1000), data: data})
-	if resp, _, _ := first.whole("http://page.test/page"); resp == nil || resp.StatusCode != 200 {
-		t.Fatal(resp)
+	for _, host := range []string{"page.test", "close.test"} {
+		if resp, _, _ := first.whole("http://" + host + "/page"); resp == nil || resp.StatusCode != 200 {
+			t.Fatal(host, resp)
+		}
 	}
 	first.whole("http://cut.test/page") // which was not delivered whole, and does not count
 	first.down()
@@ -227,7 +239,7 @@ func TestO36_TheContextIsReadBackFromTheLog(t *testing.T) {
 	if resp, _, _ := second.whole("http://page.test/page"); resp.StatusCode != 403 || reasonOf(resp) != "context_budget" {
 		t.Error(resp.Status)
 	}
-	if used := second.contextUsed("s"); used != 600 {
+	if used := second.contextUsed("s"); used != 700 {
 		t.Errorf("%d octets were used", used)
 	}
 }
