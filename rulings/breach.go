@@ -127,39 +127,40 @@ func (p *Policy) Requires(host string) []string {
 
 // requiredLicence rules what licence the operator wants pages to be under (O16):
 // before the request what is known by then to be another, and after it, when last
-// is set, whether any governs at all.
+// is set, whether any governs at all, and each that does states an offer.
 func (d *decision) requiredLicence(last bool) (ended bool) {
 	required := d.policy.Requires(d.req.Origin.Host)
 	if len(required) == 0 {
 		return false
 	}
-	states := false
-	for i := range d.ruling.Licences {
-		l := &d.ruling.Licences[i]
-		if l.Offer == 0 {
-			continue // it does not govern the page, or states nothing
-		}
-		states = true
-		if !slices.ContainsFunc(required, l.names) {
+	b := Breach{
+		Reason: LicenceRequired, Gap: GapEvidenceMissing, Detail: "no licence is known to govern the page, and policy requires one",
+		Told: Say("The operator requires a licence of certain kinds, and none is known to govern this page."),
+	}
+	unknown := len(d.offers) == 0
+	for i := range d.offers {
+		o := &d.offers[i]
+		url := d.ruling.Licences[o.licence-1].URL
+		switch {
+		case !o.taken && !unknown:
+			unknown = true
+			b.Detail = fmt.Sprintf("licence %d (%s) governs the page and states nothing, and policy requires one of certain kinds", o.licence, url)
+			b.Told = Say("The operator requires a licence of certain kinds, and licence % of this page states nothing.", Number(o.licence))
+		case o.taken && !slices.ContainsFunc(required, func(want string) bool { return o.names(url, want) }):
 			return d.breach(Breach{
-				Reason: LicenceRequired, Detail: fmt.Sprintf("licence %d (%s) governs the page and is none that policy requires", i+1, l.URL),
-				Told: Say("The operator requires another licence than licence % of this page.", Number(i+1)),
+				Reason: LicenceRequired, Detail: fmt.Sprintf("licence %d (%s) governs the page and is none that policy requires", o.licence, url),
+				Told: Say("The operator requires another licence than licence % of this page.", Number(o.licence)),
 			})
 		}
 	}
-	if states || !last {
-		return false
-	}
-	return d.breach(Breach{
-		Reason: LicenceRequired, Gap: GapEvidenceMissing, Detail: "no licence is known to govern the page, and policy requires one",
-		Told: Say("The operator requires a licence of certain kinds, and none is known to govern this page."),
-	})
+	return unknown && last && d.breach(b)
 }
 
-// names reports whether l is the licence at url or one by the standard at url.
-func (r *LicenceRuling) names(url string) bool {
-	for _, own := range append([]string{r.URL}, r.Standards...) {
-		if spelling, ok := LicenceURL(own); ok && spelling == url {
+// names reports whether o is of the licence at url and that is the one at want, or
+// by the standard at want.
+func (o *offer) names(url, want string) bool {
+	for _, own := range append([]string{url}, o.standards...) {
+		if spelling, ok := LicenceURL(own); ok && spelling == want {
 			return true
 		}
 	}

@@ -81,6 +81,47 @@ func TestO16_APageThatStatesNothingHasNoLicence(t *testing.T) {
 	}
 }
 
+// Every licence that governs the page has to be one that is required, for each
+// declared purpose, and one that states nothing is not known to be (O16).
+func TestO16_EveryOfferIsByARequiredLicence(t *testing.T) {
+	const by, nc = "https://std.test/by", "https://std.test/nc"
+	offer := func(use, standard string) string {
+		return `<permits type="usage">` + use + `</permits><payment type="free"><standard>` + standard + `</standard></payment>`
+	}
+	two := forAll(offer("ai-input", by), offer("search", nc))
+	silent := answer{200, rslOf(`<content url="/"></content>`)}
+	for _, tt := range []struct {
+		name     string
+		requires []string
+		first    answer // at licenceURL
+		second   *answer
+		broken   bool
+		unknown  bool
+	}{
+		{"both offers by it", []string{by}, forAll(offer("ai-input", by), offer("search", by)), nil, false, false},
+		{"each offer by one of them", []string{by, nc}, two, nil, false, false},
+		{"the document itself", []string{licenceURL}, two, nil, false, false},
+		{"another offer for one purpose", []string{by}, two, nil, true, false},
+		{"a licence beside it that states nothing", []string{by}, forAll(offer("all", by)), &silent, true, true},
+		{"an entry at its URL that states nothing", []string{licenceURL}, silent, nil, true, true},
+		{"a licence beside it for other pages", []string{by}, forAll(offer("all", by)), &answer{200, rslOf(entry("/b", freeForAll))}, false, false},
+		{"another, and one that states nothing", []string{by}, silent, &two, true, false},
+	} {
+		for _, purposes := range [][]string{{"ai-input", "search"}, {"search", "ai-input"}} {
+			c := crossing{Purposes: purposes, Robots: licenceLines([]string{licenceURL}), Licences: map[string]answer{licenceURL: tt.first}}
+			if tt.second != nil {
+				c.Robots, c.Licences[secondURL] = licenceLines([]string{licenceURL, secondURL}), *tt.second
+			}
+			c.Policy.RequiredLicence = tt.requires
+			r := c.cross(t).Ruling
+			broken, unknown := len(r.Breaches) == 1 && r.Breaches[0].Reason == rulings.LicenceRequired, slices.Contains(gapsOf(&r), rulings.GapEvidenceMissing)
+			if r.Outcome != rulings.Proceed || broken != tt.broken || unknown != tt.unknown {
+				t.Errorf("%s, %v: %s, breaches %+v, gaps %v", tt.name, purposes, r.Outcome, r.Breaches, r.Gaps)
+			}
+		}
+	}
+}
+
 // Terms are asked for exactly where no more than they could refuse (O15): Admits
 // says in short what Decide says.
 func TestO15_AdmitsSaysWhatDecideSays(t *testing.T) {

@@ -50,6 +50,7 @@ type decision struct {
 	selection robots.Selection // what of robots.txt binds our tokens and the agent's name
 	document  bool             // the request is for a licence that robots.txt names (T11)
 	named     []string         // URLs of the licences named so far, each once
+	offers    []offer          // of the licences that govern the page
 }
 
 // Decide rules one request before it is sent, and, when terms has a Response,

@@ -25,6 +25,7 @@ type namedLicence struct {
 	number   int       // among the licences of the page, from 1
 	selected [][]int   // the entries that govern the page, for each selection
 	verdicts []verdict // for each declared purpose
+	offers   []offer   // for each declared purpose and selection
 }
 
 // robotsLicences rules the licences that robots.txt names (T56, T57), and then
@@ -173,6 +174,7 @@ func (d *decision) weigh(list []namedLicence) {
 			continue
 		}
 		l.rule(d.purposes, operator)
+		d.offers = append(d.offers, l.offers...)
 		record := d.record(l)
 		record.Skipped = l.licence.skipped
 		record.take(&l.verdicts[0])

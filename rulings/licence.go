@@ -109,6 +109,13 @@ type verdict struct {
 	entry      int // the first entry of the selection that decided, from 1
 }
 
+// An offer is what a licence that governs a page offers for one purpose.
+type offer struct {
+	licence   int      // its number among those of the page, from 1
+	taken     bool     // false: it states nothing for the purpose
+	standards []string // URLs of the standard licences that the offer is by
+}
+
 // rule rules each of purposes over every selection; the strictest holds (T84).
 func (l *namedLicence) rule(purposes []Purpose, op rsl.Operator) {
 	l.verdicts = make([]verdict, len(purposes))
@@ -121,6 +128,7 @@ func (l *namedLicence) rule(purposes []Purpose, op rsl.Operator) {
 			case rsl.Refuse:
 				v.preference, v.reason = Disallow, Reason(v.rule.Reason)
 			}
+			l.offers = append(l.offers, offer{l.number, v.rule.Offer > 0, v.rule.Standards})
 			if n == 0 || strictness[v.preference] > strictness[l.verdicts[i].preference] {
 				l.verdicts[i] = v
 			}
