@@ -16,7 +16,7 @@ type RuledCrossing struct {
 	Method    string
 	URL       string         // as written by the agent, save for what Replaced and Cut say
 	UserAgent string         // the agent's
-	User      string         // the agent's session, which is its proxy user name
+	User      string         // the agent's session, which is its proxy user name; empty for none
 	Spending  []string       // names of fields that spend
 	Policy    rulings.Digest // zero: there was none in force
 	Ruled     bool           // the source's terms were looked up

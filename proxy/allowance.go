@@ -51,7 +51,7 @@ func (x *crossing) priced() (service rulings.ServiceTerms, priced bool) {
 
 // reserveFor reserves price in the allowances of the crossing's user.
 func (x *crossing) reserveFor(ctx context.Context, price rulings.Price, receipt string) rulings.Ruling {
-	covering := x.policy.AllowancesFor(x.log.ID())
+	covering := x.policy.AllowancesFor(x.user)
 	if len(covering) == 0 {
 		return x.ruling
 	}

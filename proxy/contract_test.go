@@ -144,7 +144,7 @@ func TestGoproxyIsNeverHandedAnAnswerWithoutABody(t *testing.T) {
 		"nothing was decided": {strings.Replace(o.URL, "127.0.0.1", "other.test", 1) + "/", 503},
 	} {
 		r := httptest.NewRequest("GET", c.url, nil)
-		x := e.newCrossing(httptest.NewRecorder(), r, e.store.Own())
+		x := e.newCrossing(httptest.NewRecorder(), r, agent{log: e.store.Own()})
 		if rej := x.settle(r, "http", r.URL.Host, c.url); rej != nil {
 			t.Fatalf("%s: %v", what, rej)
 		}

@@ -19,8 +19,8 @@ import (
 // record that will tell of it. It belongs to the goroutine that serves the
 // request.
 type crossing struct {
+	agent
 	edge   *Edge
-	log    *evidence.Log
 	client *client
 	w      http.ResponseWriter
 
@@ -107,30 +107,30 @@ func (e *Edge) owed(err error) {
 	e.log.Warn("a record is owed as a gap", "error", err)
 }
 
-// newCrossing starts the record of a request that log's session makes.
-func (e *Edge) newCrossing(w http.ResponseWriter, r *http.Request, log *evidence.Log) *crossing {
-	x := &crossing{edge: e, log: log, w: w, policy: e.policyFor(log)}
+// newCrossing starts the record of a request that who makes.
+func (e *Edge) newCrossing(w http.ResponseWriter, r *http.Request, who agent) *crossing {
+	x := &crossing{agent: who, edge: e, w: w, policy: e.policyFor(who)}
 	x.client, _ = r.Context().Value(clientKey{}).(*client)
 	if p := e.opt.Pacing; p != nil {
 		x.budget = p.Dispatcher.NewBudget()
 	}
 	x.rec.Grade = evidence.Mediated
 	x.rec.Method = r.Method
-	x.rec.Client = evidence.Client{Session: log.ID(), Protocol: protocolOf(r), Address: r.RemoteAddr, UserAgent: r.UserAgent()}
+	x.rec.Client = evidence.Client{Session: who.session(), Protocol: protocolOf(r), Address: r.RemoteAddr, UserAgent: r.UserAgent()}
 	if x.policy != nil {
 		x.rec.PolicyDigest = x.policy.Digest()
 	}
 	return x
 }
 
-// policyFor is the policy that rules the session's crossings from here on; nil
-// while none loads.
-func (e *Edge) policyFor(log *evidence.Log) *rulings.Policy {
+// policyFor is the policy that rules who's crossings from here on (O6); nil while
+// none loads.
+func (e *Edge) policyFor(who agent) *rulings.Policy {
 	p := e.opt.Policy()
 	if p == nil {
 		return nil
 	}
-	return p.For(log.ID())
+	return p.For(who.user)
 }
 
 func protocolOf(r *http.Request) string {

@@ -210,7 +210,7 @@ func (x *crossing) limitResend(out *http.Request) {
 	case bodyStreams:
 		keepTrailers(out.Trailer)
 		x.watch.body.ReadCloser, x.watch.body.trailer = out.Body, out.Trailer
-		x.watch.body.spends = x.policy.MaySpend(x.log.ID(), x.origin.Host)
+		x.watch.body.spends = x.policy.MaySpend(x.user, x.origin.Host)
 		if x.edge.opt.Upstream.recorder != nil {
 			x.watch.body.sum = sha256.New()
 		}

@@ -55,7 +55,7 @@ func (f *folder) fold(x *crossing) bool {
 	}
 	if e, ok := f.open[key]; ok {
 		// Of x, which its own goroutine goes on to answer, the record alone.
-		e.last = &crossing{edge: x.edge, log: x.log, rec: x.rec}
+		e.last = &crossing{agent: x.agent, edge: x.edge, rec: x.rec}
 		e.count++
 		return true
 	}

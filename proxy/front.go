@@ -29,8 +29,8 @@ func (e *Edge) front(w http.ResponseWriter, r *http.Request) {
 		e.notProxied(w, r)
 		return
 	}
-	log, reason := e.identify(r)
-	x := e.newCrossing(w, r, log)
+	who, reason := e.identify(r)
+	x := e.newCrossing(w, r, who)
 	if reason != "" {
 		x.turnAway(r, rejection{reason, "the proxy credentials were not accepted", credentialWords(reason)})
 		return
@@ -45,7 +45,7 @@ func (e *Edge) inside(w http.ResponseWriter, r *http.Request) {
 	if r.Host == "" { // HTTP/1.0 need not name the host
 		r.Host = strings.TrimPrefix(t.origin.String(), t.origin.Scheme+"://")
 	}
-	x := e.newCrossing(w, r, t.log)
+	x := e.newCrossing(w, r, t.agent)
 	x.rec.URL = t.origin.Scheme + "://" + r.Host
 	if r.RequestURI != "*" {
 		x.rec.URL += targetOf(r.RequestURI)
@@ -59,37 +59,52 @@ func (e *Edge) inside(w http.ResponseWriter, r *http.Request) {
 
 // notProxied answers a request made to the proxy as if it were a site.
 func (e *Edge) notProxied(w http.ResponseWriter, r *http.Request) {
-	x := e.newCrossing(w, r, e.opt.Evidence.Own())
+	x := e.newCrossing(w, r, agent{log: e.opt.Evidence.Own()})
 	x.caURL = e.opt.CAURL
 	x.turnAway(r, rejection{rulings.RequestInvalid, "origin-form request to the proxy port",
 		rulings.Say("This is a proxy: ask it for a full URL, or for a tunnel by CONNECT.")})
 }
 
-// identify finds the session that asks, from the proxy credentials (N20). A
-// reason other than empty says why they are not accepted; the log is then the
+// An agent is who asks.
+type agent struct {
+	user string        // the proxy user name, which names its session (N20); empty for none
+	log  *evidence.Log // of the session or, in a batch run, of the run
+}
+
+// session is the one that records name: for an agent without a user name the
+// edge's own, which there is none of in a batch run (E2).
+func (a agent) session() string {
+	if id := a.log.ID(); a.user == "" && strings.HasPrefix(id, "edge-") {
+		return id
+	}
+	return a.user
+}
+
+// identify finds who asks, from the proxy credentials (N20). A reason other than
+// empty says why they are not accepted; it is nobody then, and the log is the
 // edge's own.
-func (e *Edge) identify(r *http.Request) (*evidence.Log, rulings.Reason) {
-	own := e.opt.Evidence.Own()
+func (e *Edge) identify(r *http.Request) (agent, rulings.Reason) {
+	nobody := agent{log: e.opt.Evidence.Own()}
 	user, password, ok := basicCredentials(r.Header.Get("Proxy-Authorization"))
 	switch {
 	case e.opt.Credentials != nil && !ok:
-		return own, rulings.CredentialsRequired
+		return nobody, rulings.CredentialsRequired
 	case !ok || user == "" && e.opt.Credentials == nil:
-		return own, ""
+		return nobody, ""
 	case !evidence.ValidSession(user), strings.HasPrefix(user, "edge-"): // the edges' own logs are nobody's session
-		return own, rulings.SessionInvalid
+		return nobody, rulings.SessionInvalid
 	case e.opt.Credentials != nil && !e.opt.Credentials.Check(user, password):
-		return own, rulings.CredentialsRequired
+		return nobody, rulings.CredentialsRequired
 	}
 	log, err := e.opt.Evidence.Session(user)
 	if errors.Is(err, evidence.ErrSessionInvalid) {
-		return own, rulings.SessionInvalid
+		return nobody, rulings.SessionInvalid
 	}
 	if err != nil { // its log cannot be opened: the own log at least takes the records
 		e.owed(err)
-		return own, ""
+		log = nobody.log
 	}
-	return log, ""
+	return agent{user, log}, ""
 }
 
 func basicCredentials(field string) (user, password string, ok bool) {

@@ -123,7 +123,7 @@ func TestN1AMethodThatIsNoneIsRefused(t *testing.T) {
 	for _, method := range []string{"GET /x", "G\xc3\xa9T", "GET\tx"} {
 		r := request(t, "GET", s.url+"/", nil)
 		r.Method = method
-		x := e.newCrossing(httptest.NewRecorder(), r, e.store.Own())
+		x := e.newCrossing(httptest.NewRecorder(), r, agent{log: e.store.Own()})
 		if rej := x.settle(r, "http", s.addr, s.url+"/"); rej == nil || rej.reason != rulings.RequestInvalid {
 			t.Errorf("%q: %v", method, rej)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
 )
 
 // basic is the value of a Proxy-Authorization field (RFC 7617).
@@ -202,6 +203,60 @@ func TestN21TheSessionInsideAnOpenTunnelIsTheTunnels(t *testing.T) {
 	conn, _, _ := e.dialTunnel(s.addr, "Proxy-Authorization: "+basic("one", "x"))
 	e.raw(conn).send("GET /in HTTP/1.1\r\nHost: " + s.addr + "\r\nProxy-Authorization: " + basic("two", "x") + "\r\n\r\n")
 	e.crossing("/in").want(t, map[string]any{"client.session": "one"})
+}
+
+// In a batch run, whose log is the run's, the rules for an agent go by its own name
+// and not by the run's (O6, O30, T105); so does what a record says of it.
+func TestO6_O30_T105_InABatchRunTheRulesGoByTheUserName(t *testing.T) {
+	data := t.TempDir()
+	var run *evidence.Run
+	s := edgeSetup{data: data, policy: withService("127.0.0.1"), evidence: func(o *evidence.Options) {
+		var err error
+		run, err = evidence.CreateRun(data, evidence.RunOptions{ID: "r1", Edge: o.EdgeID, Policy: []byte("{}")})
+		must(t, err)
+		o.Run = run
+	}}
+	s.policy.Services, s.policy.Tunnels = []string{"127.0.0.1", "api.test"}, []string{"api.test"}
+	s.policy.Hosts.Deny = []string{"127.0.0.1", "api.test"}
+	s.policy.Sessions = []rulings.SessionFile{{User: "alice", Mode: "strict"}, {User: "r1", Purposes: []string{"search"}}}
+	s.policy.Spend = []rulings.SpendFile{{User: "r*", Hosts: []string{"*"}}}
+	e := startEdge(t, s)
+	run.Start(t.Context(), e.store)
+	site := answering(t, false, "HTTP/1.1 204 No Content\r\n\r\n")
+	for _, tt := range []struct{ user, spends, reason string }{
+		{"alice", "", "host_denied"}, {"bob", "", ""}, {"r1", "", ""}, {"", "", ""},
+		{"bob", "1", "spend_not_allowed"}, {"r1", "1", ""}, {"", "1", "spend_not_allowed"},
+	} {
+		var auth []string
+		head := "GET http://" + site.addr + "/ HTTP/1.1\r\nHost: " + site.addr + "\r\n"
+		if tt.user != "" {
+			auth = []string{"Proxy-Authorization: " + basic(tt.user, "x")}
+			head += auth[0] + "\r\n"
+		}
+		if tt.spends != "" {
+			head += "X-Payment: 1\r\n"
+		}
+		if resp := e.dial().send(head + "\r\n"); reasonOf(resp) != tt.reason {
+			t.Errorf("%q, spending %q: %s, %s", tt.user, tt.spends, resp.Status, reasonOf(resp))
+		}
+		conn, _, resp := e.dialTunnel(site.addr, auth...)
+		if resp.StatusCode != 200 {
+			t.Fatal(resp.Status)
+		}
+		if resp := e.raw(conn).send(strings.Replace(head, "http://"+site.addr, "", 1) + "\r\n"); reasonOf(resp) != tt.reason {
+			t.Errorf("%q in a tunnel, spending %q: %s, %s", tt.user, tt.spends, resp.Status, reasonOf(resp))
+		}
+	}
+	if _, _, resp := e.dialTunnel("api.test:443", "Proxy-Authorization: "+basic("alice", "x")); reasonOf(resp) != "host_denied" {
+		t.Errorf("an unread tunnel: %s, %s", resp.Status, reasonOf(resp))
+	}
+	e.down()
+	disk := e.onDisk()
+	for _, want := range []string{`"client":{"session":"alice",`, `"client":{"session":"r1",`, `"client":{"protocol":`} {
+		if !strings.Contains(disk, want) {
+			t.Errorf("no record has %s", want)
+		}
+	}
 }
 
 func TestN20TokensAreKeptHashedForTheirOwnerOnly(t *testing.T) {

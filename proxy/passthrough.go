@@ -72,7 +72,7 @@ func (x *crossing) unreadGap() {
 // that is known of it (O14).
 func (x *crossing) admit(ctx context.Context) rulings.Ruling {
 	x.rec.Ruling = &x.ruling
-	x.ruling = rulings.Decide(rulings.Request{Origin: x.origin, User: x.log.ID(), Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
+	x.ruling = rulings.Decide(rulings.Request{Origin: x.origin, User: x.user, Offline: x.edge.opt.Upstream.opt.Offline}, rulings.Terms{}, x.policy)
 	if x.ruling.Refused() {
 		return x.ruling
 	}

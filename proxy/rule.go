@@ -38,7 +38,7 @@ func (x *crossing) decide(ctx context.Context, r *http.Request) rulings.Ruling {
 }
 
 func (x *crossing) request(r *http.Request) rulings.Request {
-	return rulings.Request{Method: r.Method, Origin: x.origin, Target: x.target, UserAgent: r.UserAgent(), User: x.log.ID(), Spending: x.rec.Spending,
+	return rulings.Request{Method: r.Method, Origin: x.origin, Target: x.target, UserAgent: r.UserAgent(), User: x.user, Spending: x.rec.Spending,
 		Offline: x.edge.opt.Upstream.opt.Offline}
 }
 

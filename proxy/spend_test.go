@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -213,7 +214,8 @@ func TestT105_OtherFieldsSpendNothing(t *testing.T) {
 // as it was, source terms still bind, and no other session or host is let.
 func TestT105_PolicyLetsASessionSpendAtAHost(t *testing.T) {
 	s := edgeSetup{policy: withService("other.test")}
-	s.policy.Spend = []rulings.SpendFile{{User: "buyer-*", Hosts: []string{"127.0.0.1", "other.test"}}, {User: "exact", Hosts: []string{"site.test"}}}
+	s.policy.Spend = []rulings.SpendFile{{User: "buyer-*", Hosts: []string{"127.0.0.1", "other.test"}}, {User: "exact", Hosts: []string{"site.test"}},
+		{User: "edge*", Hosts: []string{"127.0.0.1"}}} // which an agent without a name is not, wherever it is recorded
 	logged, _ := loggingAll(&s)
 	e := startEdge(t, s)
 	for _, w := range []way{ways[0], ways[2], ways[3]} {
@@ -270,6 +272,18 @@ func TestT105_PolicyLetsASessionSpendAtAHost(t *testing.T) {
 	e.down()
 	if strings.Contains(e.onDisk()+logged.String(), canary) {
 		t.Error("the value is on disk or in the process log")
+	}
+	users := make(map[string]bool)
+	var mu sync.Mutex
+	_, err := evidence.Verify(t.Context(), e.data, evidence.VerifyOptions{Decide: func(c *evidence.RuledCrossing) (evidence.Redone, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		users[c.User] = true
+		return evidence.Redone{Ruling: rulings.Ruling{Outcome: rulings.Proceed}}, nil
+	}})
+	must(t, err)
+	if diff := cmp.Diff(map[string]bool{"": true, "buyer-1": true, "buyer-2": true, "exact": true, "exact2": true, "stranger": true}, users); diff != "" {
+		t.Errorf("what is ruled again is of the users (-want +got):\n%s", diff)
 	}
 	delivered := 0
 	for _, r := range e.crossings() {

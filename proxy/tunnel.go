@@ -20,8 +20,8 @@ import (
 
 // A tunnel is a CONNECT whose content is intercepted.
 type tunnel struct {
+	agent
 	edge   *Edge
-	log    *evidence.Log
 	origin hostkey.Origin // what CONNECT named; the scheme is what the content turned out to be
 	named  string         // the same as written
 	sni    string         // the name the client's handshake gave, if any
@@ -72,8 +72,8 @@ func tunnelOf(c net.Conn) *tunnel {
 // connect answers CONNECT: refused for its target, its credentials or its port,
 // or because it leads back here; else the connection is taken over (N2).
 func (e *Edge) connect(w http.ResponseWriter, r *http.Request) {
-	log, reason := e.identify(r)
-	x := e.newCrossing(w, r, log)
+	who, reason := e.identify(r)
+	x := e.newCrossing(w, r, who)
 	x.rec.Client.Protocol = "tunnel"
 	origin, rej := e.connectTarget(r)
 	if rej == nil { // what is no host:port may hold a secret (E23)
@@ -108,7 +108,7 @@ func (e *Edge) connect(w http.ResponseWriter, r *http.Request) {
 		e.passThrough(x, r, conn, early)
 		return
 	}
-	t := &tunnel{edge: e, log: log, origin: origin, named: r.RequestURI}
+	t := &tunnel{agent: who, edge: e, origin: origin, named: r.RequestURI}
 	e.intercept(&tunnelConn{Conn: conn, tunnel: t, early: early}, x)
 }
 
@@ -279,10 +279,10 @@ func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
 	if !t.outOfTime.Load() && !speaksHTTP2(c) {
 		return // the parser turned away what came, and has said so; no request was made (E13)
 	}
-	x := &crossing{edge: e, log: t.log, policy: e.policyFor(t.log)}
+	x := &crossing{agent: t.agent, edge: e, policy: e.policyFor(t.agent)}
 	x.rec.Grade = evidence.Mediated
 	x.rec.Authority = t.named
-	x.rec.Client = evidence.Client{Session: t.log.ID(), Protocol: "tunnel", Address: c.RemoteAddr().String()}
+	x.rec.Client = evidence.Client{Session: t.session(), Protocol: "tunnel", Address: c.RemoteAddr().String()}
 	if x.policy != nil {
 		x.rec.PolicyDigest = x.policy.Digest()
 	}
