@@ -43,16 +43,20 @@ func (h *held) sum() rulings.Digest {
 	return h.digest
 }
 
-// hold reads the body up to screens.limit_bytes. What follows what was read stays
+// hold reads the body up to screens.limit_bytes after content coding (O41). What follows what was read stays
 // in resp.Body, behind it.
 func (m *measured) hold() held {
 	limit := m.x.policy.Screens.Limit
+	most := limit // of it as served
+	if !identity(m.x.rec.ContentCoding) {
+		most = bodytype.MaxCoded(limit)
+	}
 	first := int64(firstRoom)
-	if n := m.resp.ContentLength; n >= 0 && n <= limit {
+	if n := m.resp.ContentLength; n >= 0 && n <= most {
 		first = n + 1 // with the octet that shows that there is no more
 	}
 	var h held
-	h.raw, h.fault = m.gather(m.resp.Body, first, limit)
+	h.raw, h.fault = m.gather(m.resp.Body, first, most)
 	m.put(h)
 	if h.whole = h.fault == io.EOF; !h.whole {
 		return h

@@ -52,7 +52,9 @@ func TestO44_WhatTheHeadSettles(t *testing.T) {
 	}{
 		{"the limit", Head{Status: 200, Types: []string{"text/plain"}, Length: limit}, Verdict{Kind: Text}},
 		{"over the limit", Head{Status: 200, Types: []string{"text/plain"}, Length: limit + 1}, unreadable(Length)},
-		{"over the limit while it is coded", Head{Status: 200, Types: []string{"text/plain"}, Codings: []string{"br"}, Length: limit + 1}, unreadable(Length)},
+		{"over the limit while it is coded", Head{Status: 200, Types: []string{"text/plain"}, Codings: []string{"br"}, Length: limit + 1}, Verdict{Kind: Text}},
+		{"over the limit while it is not coded after all", Head{Status: 200, Types: []string{"text/plain"}, Codings: []string{"identity"}, Length: limit + 1}, unreadable(Length)},
+		{"coded, and longer than is held", Head{Status: 200, Types: []string{"text/plain"}, Codings: []string{"br"}, Length: MaxCoded(limit) + 1}, unreadable(Length)},
 		{"over the limit without a type", Head{Status: 200, Length: limit + 1}, unreadable(Length)},
 		{"an unknown length", Head{Status: 200, Types: []string{"text/html"}, Length: -1}, Verdict{Kind: HTML}},
 		{"an error page", Head{Status: 500, Types: []string{"text/html"}, Length: 9}, Verdict{Kind: HTML}},

@@ -28,8 +28,8 @@ type Head struct {
 // bytes, and the caller has yet to see that an unknown or coded length keeps to
 // the limit.
 //
-// A body longer than limit as served is unreadable too where it is coded: it
-// would have to be held to be decoded.
+// One that is coded has to be held to be decoded, so that one longer than MaxCoded
+// as served is unreadable too.
 func ByHead(h Head, limit int64) Verdict {
 	v := byTypes(h.Types)
 	switch {
@@ -45,11 +45,15 @@ func ByHead(h Head, limit int64) Verdict {
 		return unreadable(Coding)
 	case !areCompatible(h.Types):
 		return unreadable(Charset)
-	case h.Length > limit:
+	case h.Length > limit && (!isCoded(h.Codings) || h.Length > MaxCoded(limit)):
 		return unreadable(Length)
 	}
 	return v
 }
+
+// MaxCoded is how long a coded body of at most limit bytes may be as served, so that
+// it is read: codings that find nothing to save make a body somewhat longer.
+func MaxCoded(limit int64) int64 { return limit + limit/8 + 1024 }
 
 // empty is the verdict on no bytes at all: they hide nothing, whatever their type.
 func empty(v Verdict) Verdict {
@@ -57,6 +61,18 @@ func empty(v Verdict) Verdict {
 		return v
 	}
 	return Verdict{Kind: Text}
+}
+
+// isCoded reports whether there is a content coding to undo.
+func isCoded(lines []string) bool {
+	for _, line := range lines {
+		for coding := range strings.SplitSeq(line, ",") {
+			if c := strings.Trim(coding, " \t"); c != "" && !strings.EqualFold(c, "identity") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // areKnown reports whether a reader can undo all content codings (O41).
