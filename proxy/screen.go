@@ -261,14 +261,14 @@ func (m *measured) contentPart(h *held) part {
 }
 
 // extractable reports whether the page's text may be delivered in its place: one
-// in another charset than UTF-8 would lose letters (O49), and what its source marks
-// as no-transform is not to be changed (RFC 9110, section 7.7).
+// that is said to be in another charset than UTF-8 would lose letters (O49), and what
+// its source marks as no-transform is not to be changed (RFC 9110, section 7.7).
 func (m *measured) extractable(h *held) bool {
 	why := ""
 	switch {
 	case httpguts.HeaderValuesContainsToken(m.resp.Header["Cache-Control"], "no-transform"):
 		why = "the source lets nobody transform the page, so its text was not taken out"
-	case !utf8.Valid(h.content):
+	case !utf8.Valid(h.content) && bodytype.OtherCharset(m.head.Types, h.content):
 		why = "the page is not in UTF-8, so its text was not taken out"
 	default:
 		return true

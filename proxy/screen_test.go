@@ -388,6 +388,7 @@ func TestO49_APageThatCannotBeReadIsDeliveredAsServed(t *testing.T) {
 	}
 	for host, b := range map[string]pageBody{
 		"latin.test": {kind: "text/html; charset=iso-8859-1", octets: "<p>caf\xe9", known: true},
+		"meta.test":  {kind: "text/html", octets: "<meta http-equiv=content-type content=\"text/html; charset=windows-1252\"><p>caf\xe9", known: true},
 		"pdf.test":   {kind: "application/pdf", octets: "%PDF-1.7", known: true},
 		"plain.test": {kind: "text/plain", octets: "<p>text", known: true},
 	} {
@@ -396,6 +397,25 @@ func TestO49_APageThatCannotBeReadIsDeliveredAsServed(t *testing.T) {
 		r := e.final(host)
 		if resp.StatusCode != 200 || body != b.octets || resp.Header.Get("Content-Type") != b.kind || !slices.Equal(r.gapReasons(), []string{evidence.CapabilityUnavailable}) || r.at("breach") != nil {
 			t.Errorf("%s: %s %q %s", host, resp.Status, body, r.raw)
+		}
+	}
+}
+
+// What is no UTF-8 in a page that names no other charset becomes U+FFFD (O50).
+func TestO50_InvalidUTF8BecomesU_FFFD(t *testing.T) {
+	w := startWeb(t)
+	e := w.edge(edgeSetup{policy: screening("strict", "extract")})
+	for host, b := range map[string]pageBody{
+		"none.test":  {kind: "text/html", octets: "<p>caf\xe9 ol\u00e9", known: true},
+		"utf8.test":  {kind: "text/html; charset=UTF-8", octets: "<meta charset=iso-8859-1><p>caf\xe9 ol\u00e9", known: true},
+		"meta.test":  {kind: "text/html", octets: "<meta charset='utf-8'><p>caf\xe9 ol\u00e9", known: true},
+		"mark.test":  {kind: "text/html; charset=iso-8859-1", octets: "\ufeff<p>caf\xe9 ol\u00e9", known: true},
+		"ascii.test": {kind: "text/html; charset=iso-8859-1", octets: "<p>caf&#xfffd; ol&eacute;", known: true},
+	} {
+		w.host(host, "User-agent: *\n", b.serve)
+		resp, body := e.gets("s", "http://"+host+"/page")
+		if r := e.final(host); body != "caf\ufffd ol\u00e9" || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" || r.at("gaps") != nil {
+			t.Errorf("%s: %q %s", host, body, r.raw)
 		}
 	}
 }

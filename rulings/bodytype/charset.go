@@ -1,21 +1,59 @@
 package bodytype
 
-import "strings"
+import (
+	"bytes"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // areCompatible reports whether every charset that the lines of Content-Type name
 // is ASCII-compatible; where none is named it is taken for one. All count, since
 // readers differ in which of two they go by.
 func areCompatible(lines []string) bool {
-	for _, line := range lines {
-		_, parameters, _ := strings.Cut(line, ";")
-		for p := range strings.SplitSeq(parameters, ";") {
-			name, label, _ := strings.Cut(p, "=")
-			if strings.EqualFold(strings.Trim(name, " \t"), "charset") && !compatible[strings.ToLower(strings.Trim(label, " \t\"'"))] {
-				return false
-			}
+	for label := range charsets(lines) {
+		if !compatible[label] {
+			return false
 		}
 	}
 	return true
+}
+
+// charsets yields the labels of charsets that the lines of Content-Type name.
+func charsets(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, line := range lines {
+			_, parameters, _ := strings.Cut(line, ";")
+			for p := range strings.SplitSeq(parameters, ";") {
+				name, label, _ := strings.Cut(p, "=")
+				if strings.EqualFold(strings.Trim(name, " \t"), "charset") && !yield(strings.ToLower(strings.Trim(label, " \t\"'"))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// metaCharset finds a charset where a page may name one (HTML standard, 13.2.3.2).
+var metaCharset = regexp.MustCompile(`(?i)<meta[\s/][^>]*charset\s*=\s*["']?\s*([^\s"'/>;]+)`)
+
+// OtherCharset reports whether an HTML page is said to be in another charset than
+// UTF-8: by Content-Type, else by a meta element at its beginning. A byte order mark
+// has the say over both.
+func OtherCharset(lines []string, page []byte) bool {
+	if bytes.HasPrefix(page, []byte("\ufeff")) {
+		return false
+	}
+	named := slices.Collect(charsets(lines))
+	if m := metaCharset.FindSubmatch(page[:min(len(page), 1024)]); m != nil && len(named) == 0 {
+		named = append(named, strings.ToLower(string(m[1])))
+	}
+	return slices.ContainsFunc(named, func(label string) bool { return !isUTF8[label] })
+}
+
+var isUTF8 = map[string]bool{
+	"unicode-1-1-utf-8": true, "unicode11utf8": true, "unicode20utf8": true, "utf-8": true, "utf8": true, "x-unicode20utf8": true,
 }
 
 // compatible has the labels, by the Encoding standard (section 4.2), of charsets
