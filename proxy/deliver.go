@@ -123,9 +123,11 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 		wholeBuffers.Put(buf)
 		return x.notUsed(r, err)
 	}
-	if x.meter != nil && x.meter.over(x.contentSize()) {
-		wholeBuffers.Put(buf)
-		return x.refuse(r, x.ruling)
+	if x.meter != nil {
+		if x.meter.see(data); x.meter.ends(x.contentSize()) {
+			wholeBuffers.Put(buf)
+			return x.refuse(r, x.ruling)
+		}
 	}
 	x.pass(r, resp)
 	x.rec.Delivered = &evidence.Delivery{Bytes: int64(n), Complete: evidence.Yes}
@@ -270,7 +272,7 @@ func (b *flowingBody) WriteTo(io.Writer) (int64, error) {
 			b.read += int64(n)
 			piece := (*buf)[:n]
 			b.sum.add(piece)
-			if b.over() {
+			if b.over(piece) {
 				b.refuse()
 			}
 			switch {
@@ -334,7 +336,7 @@ func (b *flowingBody) finish(held []byte) {
 	x.rec.Down = evidence.Counted(b.read)
 	x.rec.RetrievedHash, x.rec.RetrievedBytes = b.sum.retrieved(), b.read
 	b.sum.content(x)
-	if x.meter != nil && x.meter.over(x.contentSize()) {
+	if x.meter != nil && x.meter.ends(x.contentSize()) {
 		b.refuse()
 	}
 	x.restoreServed()

@@ -61,7 +61,7 @@ func (m *measured) hold() held {
 	if h.whole = h.fault == io.EOF; !h.whole {
 		return h
 	}
-	if identity(m.x.rec.ContentCoding) {
+	if identity(m.x.rec.ContentCoding) || len(h.raw) == 0 { // nothing is nothing, whatever it is said to be coded in
 		h.content, h.fault = h.raw, nil
 		return h
 	}

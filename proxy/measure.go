@@ -40,9 +40,11 @@ func (x *crossing) measure(r *http.Request, resp *http.Response) rulings.Ruling 
 	switch {
 	case m.holds() && m.byContent():
 	case m.counted && m.sized():
-		m.reserve(m.head.Length)
+		if !m.reserve(m.head.Length) && m.grounds() {
+			x.meter = &meter{x: x, grounds: true}
+		}
 	case m.counted || m.cap > 0 && !m.sized():
-		x.meter = &meter{x: x, cap: m.cap, counted: m.counted, broken: m.capBroken,
+		x.meter = &meter{x: x, cap: m.cap, counted: m.counted, broken: m.capBroken, grounds: m.grounds(),
 			late: !identity(x.rec.ContentCoding) && m.kind.Reason != bodytype.Stream}
 	}
 	return x.ruling

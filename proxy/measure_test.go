@@ -301,6 +301,12 @@ func TestO37_AnAnswerWithoutText(t *testing.T) {
 		"nothing, chunked":   {pageBody{kind: "text/html"}, "GET", 403},
 		"white space":        {pageBody{kind: "text/plain", octets: " \r\n\t\n", known: true}, "GET", 403},
 		"white space, coded": {pageBody{kind: "text/plain", coding: "gzip", octets: codedBy("gzip", "  \n")}, "GET", 403},
+		"a PDF of nothing":   {pageBody{kind: "application/pdf"}, "GET", 403},
+		"a PDF of blanks":    {pageBody{kind: "application/pdf", octets: " \n", known: true}, "GET", 403},
+		"any type, blanks":   {pageBody{kind: "application/x-foo", octets: " \n"}, "GET", 403},
+		"nothing, coded":     {pageBody{kind: "text/plain", coding: "gzip"}, "GET", 403},
+		"nothing, as if so":  {pageBody{kind: "text/plain", coding: "x-rot"}, "GET", 403},
+		"any type":           {pageBody{kind: "application/x-foo", octets: " x"}, "GET", 200},
 		"text":               {pageBody{kind: "text/plain", octets: "word", known: true}, "GET", 200},
 		"a PDF":              {pageBody{kind: "application/pdf", octets: "%PDF", known: true}, "GET", 200},
 		"SVG":                {pageBody{kind: "image/svg+xml", octets: "<svg>word</svg>", known: true}, "GET", 200},
@@ -320,6 +326,34 @@ func TestO37_AnAnswerWithoutText(t *testing.T) {
 	}
 	if resp, _ := w.edge(edgeSetup{policy: capped("strict", 0, 0)}).gets("s", "http://a-picture.test/page"); resp.StatusCode != 200 {
 		t.Errorf("where nothing is counted: %s", resp.Status)
+	}
+}
+
+// A body that flows, and has no text when it ends, is broken off (O37).
+func TestO37_WhatFlowedAndHadNoText(t *testing.T) {
+	const blanks = " \n\t\r\n"
+	w := startWeb(t)
+	e := w.edge(edgeSetup{policy: capped("observe", 0, 1<<20)})
+	for name, tt := range map[string]struct {
+		body pageBody
+		text bool
+	}{
+		"nothing":              {pageBody{kind: "application/x-ndjson"}, false},
+		"blanks":               {pageBody{kind: "application/x-ndjson", octets: blanks}, false},
+		"nothing when decoded": {pageBody{kind: "application/x-ndjson", coding: "gzip", octets: codedBy("gzip", "")}, false},
+		"many blanks":          {pageBody{kind: "application/pdf", octets: strings.Repeat(blanks, 50_000), known: true}, false},
+		"late text":            {pageBody{kind: "application/x-ndjson", octets: strings.Repeat(blanks, 50_000) + "1\n"}, true},
+		"late text, of PDF":    {pageBody{kind: "application/pdf", octets: strings.Repeat(blanks, 50_000) + "1\n", known: true}, true},
+	} {
+		host := "flows-" + hostFor(name)
+		w.host(host, "User-agent: *\n", tt.body.serve)
+		_, body, whole := e.whole("http://" + host + "/page")
+		if whole != tt.text || tt.text && body != tt.body.octets {
+			t.Errorf("%s: %d octets, whole %v", name, len(body), whole)
+		}
+		if !tt.text {
+			e.final(host).want(t, map[string]any{"refusal.reason": "no_text", "refusal.stage": "body", "delivered.complete": false})
+		}
 	}
 }
 

@@ -5,15 +5,19 @@ import (
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/bodytype"
 )
 
-// A meter rules the size of a body that is passed on before it is known (O35, O36).
+// A meter rules a body that is passed on before it is known how large it is, or
+// whether it has text (O35 to O37).
 type meter struct {
 	x       *crossing
 	cap     int64 // 0: none
 	counted bool  // as context
 	taken   int64 // of the session's context, so far
 	broken  bool  // the cap was passed, and the mode carries that
+	grounds bool  // it is to ground an answer, and has to have text (O37)
+	text    bool  // it has
 
 	// late holds each piece back until the next one came: what a coded body comes to
 	// is known for sure only at its end, and a body that is refused then must not
@@ -49,11 +53,29 @@ func (m *meter) over(total int64) bool {
 	return true
 }
 
+// see takes note of a piece as it came. What a coded one says is known at its end.
+func (m *meter) see(piece []byte) {
+	m.text = m.text || len(piece) > 0 && (!identity(m.x.coding()) || !bodytype.Blank(piece))
+}
+
+// ends rules a body that came to its end with total octets of content.
+func (m *meter) ends(total int64) (refused bool) {
+	if m.over(total) {
+		return true
+	}
+	x := m.x
+	return m.grounds && (total == 0 || !m.text) && x.ruling.Break(x.policy.Mode, rulings.StageBody, noText())
+}
+
 // over reports whether the body may go no further. What came of it last was not
 // passed on yet.
-func (b *flowingBody) over() bool {
+func (b *flowingBody) over(piece []byte) bool {
 	m := b.x.meter
-	return m != nil && m.over(b.sum.size(b.read))
+	if m == nil {
+		return false
+	}
+	m.see(piece)
+	return m.over(b.sum.size(b.read))
 }
 
 // delay passes on what was held back, and holds piece back.

@@ -142,7 +142,7 @@ func (m *measured) byContent() (ruled bool) {
 		return m.unread(&h)
 	}
 	kind := m.kind.ByContent(h.content)
-	if m.blank(kind, h.content) || m.overCap(int64(len(h.content))) {
+	if m.blank(h.content) || m.overCap(int64(len(h.content))) {
 		return true
 	}
 	delivered, text := h.content, part{}
@@ -158,7 +158,7 @@ func (m *measured) byContent() (ruled bool) {
 	if text.Of != "" {
 		delivered = text.text
 	}
-	if m.blank(kind, delivered) || m.counted && m.reserve(int64(len(delivered))) {
+	if m.blank(delivered) || m.counted && m.reserve(int64(len(delivered))) {
 		return true
 	}
 	if text.Of != "" {
@@ -192,8 +192,8 @@ func (m *measured) unread(h *held) (ruled bool) {
 }
 
 // blank refuses what is to ground an answer and has no text (O37).
-func (m *measured) blank(kind bodytype.Verdict, content []byte) (refused bool) {
-	return m.grounds() && kind.Readable() && bodytype.Blank(content) && m.breach(rulings.StageBody, noText())
+func (m *measured) blank(content []byte) (refused bool) {
+	return m.grounds() && bodytype.Blank(content) && m.breach(rulings.StageBody, noText())
 }
 
 // overCap refuses content over the cap, unless the head was ruled for that (O35).
