@@ -105,8 +105,11 @@ func eachPattern(key string, hosts []string, fault faulter) (list []pattern) {
 
 // hostPatterns checks a list of host patterns that may not be empty.
 func hostPatterns(key string, hosts []string, fault faulter) []pattern {
-	if len(hosts) == 0 {
+	switch {
+	case hosts == nil:
 		fault(key, "is missing; name the hosts")
+	case len(hosts) == 0:
+		fault(key, "is empty; name the hosts")
 	}
 	return eachPattern(key, hosts, fault)
 }

@@ -203,6 +203,26 @@ func TestConfigPolicyFaults(t *testing.T) {
 			"policy:\n  services: [a.example]\n  services: [b.example]\n",
 			[]string{"c.yaml:3: policy.services: given twice"},
 		},
+		"O2 a key given twice, of which the first value is wrong": {
+			"policy:\n  mode: bogus\n  mode: strict\n  hosts:\n    deny: [\"a.*.b\"]\n    deny: [b.example]\n",
+			[]string{
+				`c.yaml:2: policy.mode: "bogus" is none of observe, prefer, strict`,
+				"c.yaml:3: policy.mode: given twice",
+				`c.yaml:5: policy.hosts.deny[0]: "a.*.b" is no host pattern`,
+				"c.yaml:6: policy.hosts.deny: given twice",
+			},
+		},
+		"O2 O6 sessions under auth: open, of which one is wrong": {
+			"auth: open\npolicy:\n  sessions:\n    - user: x\n      mode: bogus\n",
+			[]string{
+				"c.yaml:3: policy.sessions: needs auth: token",
+				`c.yaml:5: policy.sessions[0].mode: "bogus" is none of observe, prefer, strict`,
+			},
+		},
+		"O2 a list of hosts without any": {
+			"policy:\n  spend: [{user: \"*\", hosts: []}]\n",
+			[]string{"c.yaml:2: policy.spend[0].hosts: is empty"},
+		},
 		"O8 a public suffix as a service": {
 			"policy:\n  services: [\"*.co.uk\"]\n",
 			[]string{"c.yaml:2: policy.services[0]: "},

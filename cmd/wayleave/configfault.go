@@ -27,6 +27,7 @@ type fault struct {
 	at      position
 	key     string // dotted, with [n] for the nth item; empty when the fault is no key's
 	problem string
+	unread  bool // the value could not be read, so that it is not wrong in other ways as well
 }
 
 // String returns the fault as "FILE:LINE: key: what is wrong" (A20, O2).
@@ -69,16 +70,16 @@ func (f faults) sort() {
 func (f faults) with(more faults) faults {
 	all := f
 	for _, m := range more {
-		if !slices.ContainsFunc(f, m.follows) {
+		if !slices.ContainsFunc(f, func(one fault) bool { return one.unread && m.follows(one) }) {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-// under reports whether any of f is of key or of a part of it.
+// under reports whether any of f says that key or a part of it could not be read.
 func (f faults) under(key string) bool {
-	return slices.ContainsFunc(f, func(one fault) bool { return one.follows(fault{at: one.at, key: key}) })
+	return slices.ContainsFunc(f, func(one fault) bool { return one.unread && one.follows(fault{at: one.at, key: key}) })
 }
 
 // follows reports whether f is of the value that g is a fault of, or of a part of it.

@@ -68,11 +68,19 @@ func readConfig(name string) ([]byte, error) {
 // at returns where n stands.
 func (r *fileReader) at(n *yaml.Node) position { return position{r.name, n.Line, n.Column} }
 
+// fault says why a value cannot be read.
 func (r *fileReader) fault(at position, key, format string, args ...any) {
+	r.note(at, key, true, fmt.Sprintf(format, args...))
+}
+
+// twice says that a key stands there again. The value that counts is the first.
+func (r *fileReader) twice(at position, key, problem string) { r.note(at, key, false, problem) }
+
+func (r *fileReader) note(at position, key string, unread bool, problem string) {
 	if quoted := strconv.Quote(key); quoted != `"`+key+`"` {
 		key = quoted // it would break the fault's line, or look like another key
 	}
-	r.faults = append(r.faults, fault{at, key, fmt.Sprintf(format, args...)})
+	r.faults = append(r.faults, fault{at, key, problem, unread})
 }
 
 // yamlLine finds the line in the YAML reader's own error texts.
@@ -127,7 +135,7 @@ func (r *fileReader) mapping(n *yaml.Node, section string) {
 		k, v := n.Content[i], resolve(n.Content[i+1])
 		path, at := join(section, k.Value), r.at(k)
 		if first, twice := r.seen[path]; twice {
-			r.fault(at, path, "given twice; it stands in line %d already", first)
+			r.twice(at, path, fmt.Sprintf("given twice; it stands in line %d already", first))
 			continue
 		}
 		r.seen[path] = k.Line

@@ -105,7 +105,7 @@ func (r *fileReader) members(s *shape, v *yaml.Node, path string, at position) m
 		case m == nil:
 			r.fault(r.at(k), path+"."+k.Value, "%s", unknownKey(k.Value, memberNames(s.members)))
 		case seen[m.name]:
-			r.fault(r.at(k), path+"."+m.name, "given twice")
+			r.twice(r.at(k), path+"."+m.name, "given twice")
 		default:
 			seen[m.name] = true
 			if value := r.member(m, child, path+"."+m.name, r.at(k)); value != nil {

@@ -56,7 +56,7 @@ func (s source) fileSettings() (settings []setting, found faults) {
 	if s.file != "" {
 		text, err := s.read(s.file)
 		if err != nil {
-			return nil, faults{{position{source: s.file}, "", "cannot be read: " + reason(err)}}
+			return nil, faults{{position{source: s.file}, "", "cannot be read: " + reason(err), true}}
 		}
 		settings, found = parseConfig(s.file, text)
 	}
@@ -159,7 +159,7 @@ func (c *config) apply(settings []setting) faults {
 	for _, s := range settings {
 		c.remember(s)
 		for _, err := range each(s.key.set(c, s.values)) {
-			f := fault{s.at, s.key.name, err.Error()}
+			f := fault{s.at, s.key.name, err.Error(), true}
 			var one *itemError
 			if errors.As(err, &one) {
 				f.key = fmt.Sprintf("%s[%d]", s.key.name, one.index)
@@ -202,5 +202,5 @@ func (c *config) checkTenancy() faults {
 	if !c.shared || c.auth == authToken || len(written) != 1 || written[0] != string(c.auth) { // the last is a fault of its own
 		return nil
 	}
-	return faults{{c.writtenAt["tenancy"], "tenancy", fmt.Sprintf("shared needs auth: token, but auth is %s (%s)", c.auth, c.writtenAt["auth"])}}
+	return faults{{c.writtenAt["tenancy"], "tenancy", fmt.Sprintf("shared needs auth: token, but auth is %s (%s)", c.auth, c.writtenAt["auth"]), false}}
 }

@@ -142,7 +142,7 @@ func (c *config) checkSessions() faults {
 	if len(c.policyFile.Sessions) == 0 || c.auth == authToken {
 		return nil
 	}
-	return faults{{c.place("policy.sessions"), "policy.sessions", fmt.Sprintf("needs auth: token, but auth is %s (%s), so anybody could choose the rules by a name", c.auth, c.writtenAt["auth"])}}
+	return faults{{c.place("policy.sessions"), "policy.sessions", fmt.Sprintf("needs auth: token, but auth is %s (%s), so anybody could choose the rules by a name", c.auth, c.writtenAt["auth"]), false}}
 }
 
 // checkPolicy makes the effective policy. What is judged is the section as all
@@ -154,12 +154,12 @@ func (c *config) checkPolicy() faults {
 	var found faults
 	for _, p := range problems {
 		key := c.asWritten("policy." + p.Key)
-		found = append(found, fault{c.place(key), key, p.Problem})
+		found = append(found, fault{c.place(key), key, p.Problem, true})
 	}
 	for i, a := range c.policyFile.Allowances {
 		key := fmt.Sprintf("policy.allowances[%d].timezone", i)
 		if _, err := time.LoadLocation(a.Timezone); err != nil && !found.under(key) {
-			found = append(found, fault{c.place(key), key, fmt.Sprintf("%q is no time zone; use one of the IANA database, such as Europe/Berlin", a.Timezone)})
+			found = append(found, fault{c.place(key), key, fmt.Sprintf("%q is no time zone; use one of the IANA database, such as Europe/Berlin", a.Timezone), true})
 		}
 	}
 	return found

@@ -171,7 +171,7 @@ var recordFaults = map[string]struct {
 		[]string{
 			`c.yaml:6: policy.spend[0].hosts[1]: "b.*.example" is no host pattern`,
 			`c.yaml:7: policy.spend[1].user: "a*b" is no user name`,
-			"c.yaml:8: policy.spend[1].hosts: is missing; name the hosts",
+			"c.yaml:8: policy.spend[1].hosts: is empty; name the hosts",
 		},
 	},
 	"T88 T92 values of terms stand at their own lines": {

@@ -80,7 +80,7 @@ func (e *edge) next(src source) (*config, error) {
 	case len(next.policy.Overlays()) > 0 && e.cfg.auth != authToken:
 		// The file may say auth: token by now, but who comes is asked for nothing (O6).
 		const key = "policy.sessions"
-		return nil, faults{{next.place(key), key, fmt.Sprintf("needs auth: token, but the edge was started with auth: %s; start it again", e.cfg.auth)}}
+		return nil, faults{{next.place(key), key, fmt.Sprintf("needs auth: token, but the edge was started with auth: %s; start it again", e.cfg.auth), false}}
 	}
 	return next, nil
 }
