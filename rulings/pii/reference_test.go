@@ -57,9 +57,6 @@ func holdsLuhn(match string) bool {
 
 func holdsIBAN(match string) bool {
 	compact := strings.ReplaceAll(match, " ", "")
-	if compact != match && strings.ToUpper(match) != match {
-		return false
-	}
 	compact = strings.ToUpper(compact[4:] + compact[:4])
 	number := ""
 	for _, c := range compact {
