@@ -360,8 +360,11 @@ func matched(s *screen, list []evidence.Match) rulings.Breach {
 	return breach
 }
 
-// timeLimit is how long a screen may take for each MiB, begun ones included (O45).
-const timeLimit = time.Second
+// timeLimit is how long a screen may take for size octets: a second for each MiB,
+// begun ones included (O45).
+func timeLimit(size int) time.Duration {
+	return time.Second * time.Duration(max(1, (size+1<<20-1)>>20))
+}
 
 // run runs what looks at size octets, and says why it cannot count: it panicked,
 // or took too long.
@@ -374,7 +377,7 @@ func (e *Edge) run(size int, look func()) (fault string) {
 		}
 	}()
 	look()
-	if time.Since(start) > timeLimit*time.Duration(1+size>>20) {
+	if time.Since(start) > timeLimit(size) {
 		return "the screen took too long"
 	}
 	return ""

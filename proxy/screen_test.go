@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"golang.org/x/sync/semaphore"
@@ -267,6 +268,14 @@ func TestO45_AScreenThatCannotRun(t *testing.T) {
 			if strings.Contains(e.onDisk(), "canary-in-a-panic") || strings.Contains(body, "canary-in-a-panic") {
 				t.Error("what it panicked with is told")
 			}
+		}
+	}
+}
+
+func TestO45_AScreenHasASecondForEachMiB(t *testing.T) {
+	for size, want := range map[int]time.Duration{0: 1, 1: 1, 1 << 20: 1, 1<<20 + 1: 2, 2 << 20: 2} {
+		if got := timeLimit(size); got != want*time.Second {
+			t.Errorf("%d octets: %v", size, got)
 		}
 	}
 }
