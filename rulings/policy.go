@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -131,10 +132,27 @@ func readIdentity(f IdentityFile, fault faulter) Identity {
 		}
 	}
 	id.UserAgent = oneOf("identity.user_agent", cmp.Or(f.UserAgent, string(UserAgentAppend)), fault, UserAgentKeep, UserAgentAppend, UserAgentReplace)
-	if strings.ContainsFunc(f.Contact, func(r rune) bool { return r < ' ' || r > '~' || r == '(' || r == ')' || r == '\\' }) {
-		fault("identity.contact", "use a URL or mail address of printable ASCII without parentheses")
+	if f.Contact != "" && !isContact(f.Contact) {
+		fault("identity.contact", "use a URL or mail address of printable ASCII without blanks and parentheses")
 	}
 	return id
+}
+
+// isContact reports whether s is an absolute URL or a mail address, which may stand
+// in a comment of a field (RFC 9110, section 5.6.5).
+func isContact(s string) bool {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' || r == '\\' }) {
+		return false
+	}
+	local, domain, _ := strings.Cut(s, "@")
+	_, err := hostkey.Key(domain)
+	return isURL(s) || local != "" && err == nil
+}
+
+// isURL reports whether s is a URL by itself.
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && (u.Host != "" || u.Opaque != "")
 }
 
 func (p *Policy) allowPrivate(s string) error {

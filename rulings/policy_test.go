@@ -154,6 +154,14 @@ func TestFaultsNameTheKeyAndWhatIsWrong(t *testing.T) {
 		{"an unknown mode of the User-Agent", rulings.PolicyFile{Identity: rulings.IdentityFile{UserAgent: "Keep"}}, []string{"identity.user_agent"}},
 		{"a contact that would end its comment", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "me) X/1 ("}}, []string{"identity.contact"}},
 		{"a contact that would end its field", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "me\r\nX: 1"}}, []string{"identity.contact"}},
+		{"a contact that is none", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "call me maybe"}}, []string{"identity.contact"}},
+		{"a contact without a scheme", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "a.example/bot"}}, []string{"identity.contact"}},
+		{"a contact without a host", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "https:///bot"}}, []string{"identity.contact"}},
+		{"a contact at no domain", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "bot@"}}, []string{"identity.contact"}},
+		{"a contact with a name beside it", rulings.PolicyFile{Identity: rulings.IdentityFile{Contact: "Bot <bot@a.example>"}}, []string{"identity.contact"}},
+		{"T92: an agreement that demands reporting by no URL", rulings.PolicyFile{Terms: rulings.OperatorFile{Agreements: []rulings.AgreementFile{
+			{Host: "a.test", Reporting: "not a url"}, {Host: "b.test", Reporting: "https://std.test/r"},
+		}}}, []string{"terms.agreements[0].reporting"}},
 		{"T2: no purpose", rulings.PolicyFile{Purposes: []string{}}, []string{"purposes"}},
 		{"T2: purposes that are none, or given twice", rulings.PolicyFile{Purposes: []string{"ai-input", "training", "", "ai-input", "AI-Train"}}, []string{
 			"purposes[1]", "purposes[2]", "purposes[3]", "purposes[4]",

@@ -2,7 +2,6 @@ package rulings
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,7 +80,7 @@ func (p *Policy) describeOperator(f OperatorFile, fault faulter) {
 	}
 	for i, r := range f.Reporting {
 		key := fmt.Sprintf("terms.reporting[%d]", i)
-		if u, err := url.Parse(r.Profile); err != nil || u.Scheme == "" {
+		if !isURL(r.Profile) {
 			fault(key+".profile", "%q is no profile; use its URL", r.Profile)
 		}
 		o.reporting = append(o.reporting, reporting{r.Profile, hostPatterns(key+".hosts", r.Hosts, fault)})
@@ -91,6 +90,9 @@ func (p *Policy) describeOperator(f OperatorFile, fault faulter) {
 		host, err := parsePattern(a.Host)
 		if err != nil {
 			fault(key+".host", "%v", err)
+		}
+		if a.Reporting != "" && !isURL(a.Reporting) {
+			fault(key+".reporting", "%q is no profile; use its URL", a.Reporting)
 		}
 		o.agreements = append(o.agreements, agreement{host, a.Reference, a.Reporting})
 	}
