@@ -53,10 +53,14 @@ func OpenCredentials(path string) (*Credentials, error) {
 }
 
 // Issue makes a new token for session, in place of an earlier one, and returns
-// it. It is on disk, hashed, when Issue returns.
+// it. It is on disk, hashed, when Issue returns, in a directory that need not exist
+// before.
 func (c *Credentials) Issue(session string) (token string, err error) {
 	if !evidence.ValidSession(session) {
 		return "", evidence.ErrSessionInvalid
+	}
+	if err := durable.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return "", fmt.Errorf("making the directory of credentials: %w", err)
 	}
 	lock := flock.New(filepath.Join(filepath.Dir(c.path), "."+filepath.Base(c.path)+".lock"), flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {

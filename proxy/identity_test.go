@@ -260,7 +260,8 @@ func TestO6_O30_T105_InABatchRunTheRulesGoByTheUserName(t *testing.T) {
 }
 
 func TestN20TokensAreKeptHashedForTheirOwnerOnly(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "credentials.json")
+	dir := filepath.Join(t.TempDir(), "of", "nobody", "yet")
+	name := filepath.Join(dir, "credentials.json")
 	c, err := OpenCredentials(name)
 	must(t, err)
 	first, err := c.Issue("agent-7")
@@ -271,6 +272,10 @@ func TestN20TokensAreKeptHashedForTheirOwnerOnly(t *testing.T) {
 	must(t, err)
 	if strings.Contains(string(data), first) || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %o: %s", info.Mode().Perm(), data)
+	}
+	info, err = os.Stat(dir)
+	if must(t, err); info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has mode %o", info.Mode().Perm())
 	}
 	second, err := OpenCredentials(name) // another process
 	must(t, err)
