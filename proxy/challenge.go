@@ -16,7 +16,7 @@ import (
 // and what it says it charged (T101 to T104). The answer itself passes untouched.
 func (x *crossing) challenged(resp *http.Response) {
 	d := payment.Demanded(resp.StatusCode, resp.Header, nil)
-	if x.rec.Charge = d.Charge; d.Charge != "" && !x.policy.MayCharge(x.log.ID(), x.origin.Host) {
+	if x.rec.Charge = d.Charge; d.Charge != "" && !x.policy.MayCharge(x.user, x.origin.Host) {
 		x.rec.Breach(rulings.Breach{Reason: rulings.SpendNotAllowed,
 			Detail: "the answer says that it was charged for, and policy.spend does not let this agent spend at " + x.origin.Host})
 	}

@@ -487,6 +487,52 @@ func TestO14_HopsOfRequestsForTermsMeetTheLists(t *testing.T) {
 	}
 }
 
+// Sessions under different policies share what is held of a site's terms, and each
+// crossing is ruled by its own on the way by which they were had (O14, step 2).
+func TestO14_HopsOfSharedTermsMeetTheListsOfEachCrossing(t *testing.T) {
+	w := startWeb(t)
+	leads := func(path string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == path {
+				http.Redirect(rw, r, "http://denied.test"+path, http.StatusFound)
+				return
+			}
+			io.WriteString(rw, "page")
+		}
+	}
+	w.host("robots.test", "", leads("/robots.txt"))
+	w.host("licence.test", "User-agent: *\nLicense: http://named.test/l.xml\n", nil)
+	w.host("named.test", "User-agent: *\n", leads("/l.xml"))
+	w.host("denied.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
+		io.WriteString(rw, `<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license><permits type="usage">all</permits></license></content></rsl>`)
+	})
+	p := loopbackPolicy()
+	p.Mode, p.Hosts.Deny = "prefer", []string{"denied.test"}
+	p.Sessions = []rulings.SessionFile{{User: "alice", Mode: "strict"}}
+	for host, reason := range map[string]string{"robots.test": "robots_unreachable", "licence.test": "licence_unread"} {
+		for _, order := range [][]string{{"bob", "alice", "bob", "alice"}, {"alice", "alice", "bob", "carol", "alice"}} {
+			e := w.edge(edgeSetup{policy: p, files: hurried()})
+			known := false
+			for n, session := range order {
+				before := len(w.asked("denied.test"))
+				resp, body := e.gets(session, fmt.Sprintf("http://%s/%d", host, n))
+				r, asked := e.final(fmt.Sprintf("%s/%d", host, n)), len(w.asked("denied.test")) > before
+				switch session {
+				case "alice":
+					if asked || reasonOf(resp) != reason || r.at("breach") != nil {
+						t.Errorf("%s, %v, %d: asked %v, %s %s", host, order, n, asked, resp.Status, r.raw)
+					}
+				default:
+					if asked == known || resp.StatusCode != 200 || resp.Header.Get(breachField) != "host_denied" || !slices.Equal(r.list("breach", "reason"), []string{"host_denied"}) {
+						t.Errorf("%s, %v, %d: asked %v, %s %s %s", host, order, n, asked, resp.Status, body, r.raw)
+					}
+					known = true
+				}
+			}
+		}
+	}
+}
+
 // Steps 1 and 2 ask the origin for nothing (O15).
 func TestO15_NothingIsAskedOfAHostThatIsRefusedAtOnce(t *testing.T) {
 	w := startWeb(t)

@@ -28,6 +28,9 @@ func (x *crossing) decide(ctx context.Context, r *http.Request) rulings.Ruling {
 	x.rec.Ruling = &x.ruling
 	x.listTerms()
 	x.listDelays(r)
+	for _, b := range x.known.Hops {
+		x.rec.Breach(b)
+	}
 	took := time.Since(start)
 	x.rec.Timings.Ruling += took - (x.known.Waited - waited)
 	if x.asked() {

@@ -87,6 +87,10 @@ type Terms struct {
 	TDM      *TDMTerms      // nil: not looked up
 	Response *ResponseTerms // nil: the request was not sent yet
 
+	// Hops are breaches by where terms were had that the mode carries (specs: policy
+	// O14, step 2). They have no part in a ruling.
+	Hops []Breach
+
 	// Waited is how long the look-ups took. It has no part in a ruling.
 	Waited time.Duration
 }

@@ -68,7 +68,7 @@ func (k *known) terms(state rulings.CacheState) found {
 func (k *known) held(outcome rulings.TermOutcome, cause string, until time.Time) found {
 	t := k.term(k.answered, rulings.CacheHeld)
 	t.Outcome, t.Cause, t.ExpiresAt = outcome, cause, until
-	return found{Term: t, document: k.doc}
+	return found{Term: t, document: k.doc, redirects: k.answered.Redirects}
 }
 
 func (k *known) term(v *visit, state rulings.CacheState) rulings.Term {

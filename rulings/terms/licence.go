@@ -73,12 +73,12 @@ func (b *Book) licence(ctx context.Context, need rulings.Need, pass *passage, ho
 		g.shut(&f, 0)
 		return f.licenceTerms(need, pass.page)
 	}
-	f = b.licences.get(ctx, p, how)
+	f = pass.get(ctx, b.licences, p, how)
 	if pass.rule(ctx, &f) == wayOpen && f.byRobots() {
 		// What another page or an older robots.txt was refused is open to this
 		// page, and nobody has asked for it yet.
 		how.again = true
-		f = b.licences.get(ctx, p, how)
+		f = pass.get(ctx, b.licences, p, how)
 		pass.rule(ctx, &f)
 	}
 	return f.licenceTerms(need, pass.page)
@@ -98,7 +98,7 @@ func (b *Book) heldLicence(need rulings.Need, pass *passage) (rulings.LicenceTer
 		g.shut(&f, 0)
 		return f.licenceTerms(need, pass.page), true
 	}
-	if f, ok = b.licences.held(p); !ok {
+	if f, ok = pass.heldOf(b.licences, p); !ok {
 		return rulings.LicenceTerms{}, false
 	}
 	if way := pass.rule(ctx, &f); way == wayUnheld || way == wayOpen && f.byRobots() {

@@ -23,8 +23,9 @@ type passage struct {
 
 	// A passage serves the crossing it was made for and the look-ups that this
 	// began, which may outlive it.
-	mu     sync.Mutex               // guards robots
-	robots map[hostkey.Origin]found // as first met: what is in force when the request arrived (T18)
+	mu       sync.Mutex               // guards what follows
+	robots   map[hostkey.Origin]found // as first met: what is in force when the request arrived (T18)
+	breaches []rulings.Breach         // that are carried; see heed
 }
 
 // A gate is whether a URL may be asked for. Its zero value is open.
@@ -95,11 +96,11 @@ func (p *passage) robotsOf(ctx context.Context, o hostkey.Origin) (found, bool) 
 		return f, true
 	}
 	if p.held {
-		if f, ok = p.book.robots.held(place{origin: o}); !ok {
+		if f, ok = p.heldOf(p.book.robots, place{origin: o}); !ok {
 			return found{}, false
 		}
 	} else {
-		f = p.book.robots.get(ctx, place{origin: o}, errand{})
+		f = p.get(ctx, p.book.robots, place{origin: o}, errand{})
 	}
 	if f.Outcome == rulings.TermCutShort {
 		return f, true // nothing is remembered of it (T17)

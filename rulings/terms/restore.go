@@ -65,11 +65,19 @@ func RestoreTDM(t rulings.Term, file *rulings.TDMFile) (rulings.TDMTerms, error)
 // barredBy reads back why the edge was kept from asking: the reason stands at
 // the end of the cause (answer.cause).
 func barredBy(t rulings.Term) rulings.Reason {
-	open := strings.LastIndexByte(t.Cause, '(')
-	if t.Outcome != rulings.TermCutShort || open < 0 || !strings.HasSuffix(t.Cause, ")") {
+	if t.Outcome != rulings.TermCutShort {
 		return ""
 	}
-	reason := rulings.Reason(t.Cause[open+1 : len(t.Cause)-1])
+	return reasonIn(t.Cause)
+}
+
+// reasonIn returns the reason that ends a cause, empty for none.
+func reasonIn(cause string) rulings.Reason {
+	open := strings.LastIndexByte(cause, '(')
+	if open < 0 || !strings.HasSuffix(cause, ")") {
+		return ""
+	}
+	reason := rulings.Reason(cause[open+1 : len(cause)-1])
 	if reason.Facts() == rulings.UndecidedReason.Facts() {
 		return "" // no reason, such as "redirect 3"
 	}

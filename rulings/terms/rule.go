@@ -27,7 +27,9 @@ var lookedUp = []rulings.TermKind{rulings.TermRobots, rulings.TermLicence, rulin
 // caller's own.
 func (b *Book) Rule(ctx context.Context, req rulings.Request, known *rulings.Terms, policy *rulings.Policy) rulings.Ruling {
 	q := b.inquiry(req, known, policy, false)
-	return q.rule(ctx)
+	ruling := q.rule(ctx)
+	known.Hops = append(known.Hops, q.pass.noted()...)
+	return ruling
 }
 
 // RuleHeld is Rule, but asks nobody. Missing are the terms that would have to be
@@ -152,16 +154,17 @@ func (q *inquiry) lookUpRobots(ctx context.Context) bool {
 	if q.known.Robots.Outcome != "" {
 		return false
 	}
+	at, robots := place{origin: q.req.Origin}, q.book.robots
+	var f found
 	if !q.pass.held {
-		q.known.Robots = q.book.Robots(ctx, q.req.Origin)
+		f = q.pass.get(ctx, robots, at, errand{})
+	} else if held, ok := q.pass.heldOf(robots, at); ok {
+		f = held
+	} else {
+		q.missing = append(q.missing, rulings.Need{Kind: rulings.TermRobots})
 		return true
 	}
-	t, ok := q.book.HeldRobots(q.req.Origin)
-	if ok {
-		q.known.Robots = t
-		return true
-	}
-	q.missing = append(q.missing, rulings.Need{Kind: rulings.TermRobots})
+	q.known.Robots = f.robotsTerms()
 	return true
 }
 
@@ -188,14 +191,15 @@ func (q *inquiry) lookUpTDM(ctx context.Context, behind int) bool {
 	if q.known.TDM != nil {
 		return false
 	}
-	t, ok := rulings.TDMTerms{}, true
+	at := place{origin: q.req.Origin}
+	f, ok := found{}, true
 	if q.pass.held {
-		t, ok = q.book.HeldTDM(q.req.Origin)
+		f, ok = q.pass.heldOf(q.book.tdm, at)
 	} else {
-		f := q.book.tdm.get(ctx, place{origin: q.req.Origin}, errand{behind: behind})
-		t = f.tdmTerms()
+		f = q.pass.get(ctx, q.book.tdm, at, errand{behind: behind})
 	}
 	if ok {
+		t := f.tdmTerms()
 		q.known.TDM = &t
 	} else {
 		q.missing = append(q.missing, rulings.Need{Kind: rulings.TermTDM})
