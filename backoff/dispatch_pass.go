@@ -130,7 +130,7 @@ func (p *Pass) Answered(ctx context.Context, a Answer) (Change, error) {
 	if change.Event != EventNone {
 		r := change.State.ruling(string(change.Event))
 		if r.Target = p.req.Host; change.Stated.Date {
-			r.Date = a.Date
+			p.record.DateHeader = a.Date
 		}
 		p.record.Backoff = append(p.record.Backoff, r)
 	}

@@ -237,8 +237,9 @@ func TestE18_ARecordSaysWhatPacingDid(t *testing.T) {
 			Delay: &backoff.DelayRuling{Delay: 2 * time.Second, Outcome: "clear", Budget: 17 * time.Second, NextAt: s.start.Add(3 * time.Second)},
 			Backoff: []backoff.BackoffRuling{
 				{Target: host, Outcome: "waited", Failures: 1, Status: 503, Until: s.start.Add(3 * time.Second), Wait: 3 * time.Second, Budget: 20 * time.Second},
-				{Target: host, Outcome: "set", Failures: 2, Status: 503, Until: s.start.Add(13 * time.Second), RetryAfter: true, Date: "as sent"},
+				{Target: host, Outcome: "set", Failures: 2, Status: 503, Until: s.start.Add(13 * time.Second), RetryAfter: true, Date: true},
 			},
+			DateHeader: "as sent",
 		}
 		if diff := cmp.Diff(want, pass.Record(), cmpopts.EquateApproxTime(0)); diff != "" {
 			t.Errorf("recorded (-want +got):\n%s", diff)

@@ -53,6 +53,8 @@ const (
 type Record struct {
 	Delay   *DelayRuling
 	Backoff []BackoffRuling
+
+	DateHeader string // the origin's Date, as sent, where the answer stated a date (P19)
 }
 
 // A DelayRuling is what came of asking for a turn.
@@ -75,7 +77,7 @@ type BackoffRuling struct {
 	Until            time.Time
 	RetryAfter       bool
 	Capped           bool
-	Date             string    // the origin's, as sent, where a stated date set the end (P19)
+	Date             bool      // it stated Until itself, as a date, and was not cut
 	ReservedUntil    time.Time // another's reservation, where it bound
 	Wait, Budget     time.Duration
 	Unavailable      string
@@ -86,7 +88,7 @@ func (s State) ruling(outcome string) BackoffRuling {
 	b := s.Backoff
 	return BackoffRuling{
 		Target: s.Host, Outcome: outcome,
-		Failures: b.Failures, Status: b.Status, Until: b.Until, RetryAfter: b.RetryAfter, Capped: b.Capped,
+		Failures: b.Failures, Status: b.Status, Until: b.Until, RetryAfter: b.RetryAfter, Capped: b.Capped, Date: b.Date,
 	}
 }
 

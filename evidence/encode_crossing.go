@@ -105,6 +105,7 @@ func (c *Crossing) answer(e *encoder) {
 	e.instant("requested_at", c.RequestedAt)
 	e.positive("http_status", int64(c.HTTPStatus))
 	e.text("http_version", c.HTTPVersion)
+	e.text("date_header", c.Pacing.DateHeader)
 	c.Failure.write(e)
 	p := e.open("challenge")
 	e.positive("status", int64(c.Challenge.Status))

@@ -183,6 +183,7 @@ func (r TermsProbed) payload(e *encoder) {
 	e.instant("requested_at", r.RequestedAt)
 	e.flag("signed", false) // the edge has no key of the operator's to sign with (T106)
 	e.positive("http_status", int64(r.HTTPStatus))
+	e.text("date_header", r.Pacing.DateHeader)
 	e.url("final_url", r.FinalURL)
 	e.urls("redirects", r.Redirects)
 	e.digest("object", r.Object)

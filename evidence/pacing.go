@@ -7,6 +7,10 @@ import "time"
 type Pacing struct {
 	Delay   *PacedDelay
 	Backoff []PacedBackoff
+
+	// DateHeader is the origin's Date, as sent, of an answer that set a back-off by
+	// date. The record has it beside the status and not in the member pacing.
+	DateHeader string
 }
 
 // PacedDelay is what came of asking for a turn under Crawl-delay.
@@ -28,7 +32,7 @@ type PacedBackoff struct {
 	Until            time.Time
 	RetryAfter       bool
 	Capped           bool
-	Date             string
+	Date             bool // the host stated Until itself, as a date
 	ReservedUntil    time.Time
 	Wait, Budget     time.Duration
 	Unavailable      string
@@ -68,7 +72,7 @@ func (b *PacedBackoff) write(e *encoder) {
 	e.instant("until", b.Until)
 	e.isTrue("retry_after", b.RetryAfter)
 	e.isTrue("capped", b.Capped)
-	e.text("date", b.Date)
+	e.isTrue("date", b.Date)
 	e.instant("reserved_until", b.ReservedUntil)
 	if b.Outcome == "waited" || b.Outcome == "refused" {
 		e.wait("wait_ms", b.Wait)

@@ -311,6 +311,7 @@ func addRecord(p *evidence.Pacing, r backoff.Record) {
 		d := evidence.PacedDelay(*r.Delay)
 		p.Delay = &d
 	}
+	p.DateHeader = cmp.Or(r.DateHeader, p.DateHeader)
 	for _, b := range r.Backoff {
 		p.Backoff = append(p.Backoff, evidence.PacedBackoff(b))
 	}

@@ -218,13 +218,13 @@ func inPlaceOf(t *testing.T, o *origin) (dialled func() int64) {
 
 // ofANetwork are the members that a replayed crossing has not (O65), and those that
 // differ between any two runs.
-var ofANetwork = []string{"address", "requested_at", "http_version", "pacing", "timings", "edge", "opened", "bytes", "fetched_at", "expires_at", "client"}
+var ofANetwork = []string{"address", "requested_at", "http_version", "date_header", "pacing", "timings", "edge", "opened", "bytes", "fetched_at", "expires_at", "client"}
 
 func compareCrossings(t *testing.T, live, replay []record, digest string) {
 	t.Helper()
 	served := map[any]bool{}
 	for _, r := range replay {
-		for _, never := range []string{"address", "requested_at", "http_version", "identity.user_agent", "bytes.up", "pacing",
+		for _, never := range []string{"address", "requested_at", "http_version", "date_header", "identity.user_agent", "bytes.up", "pacing",
 			"timings.dns", "timings.connect", "timings.tls", "timings.first_byte", "timings.body"} {
 			if r.at(never) != nil {
 				t.Errorf("a replayed crossing has %s: %s", never, r.raw)
