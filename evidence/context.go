@@ -1,10 +1,12 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/wayleave/wayleave/rulings"
 )
@@ -13,7 +15,7 @@ import (
 // tells it: bodies that were delivered to their end, after content coding and
 // extraction, or as served where they could not be decoded (specs: policy O36).
 // A log with damage in it cannot say; that is an error.
-func (s *Store) ContextBytes(id string) (total int64, err error) {
+func (s *Store) ContextBytes(id string) (int64, error) {
 	if s.o.Run != nil {
 		return 0, nil // its log began with it, and this is asked before its first source
 	}
@@ -26,17 +28,36 @@ func (s *Store) ContextBytes(id string) (total int64, err error) {
 	}
 	defer r.Close()
 	var line logLine
+	sum := contextSum{known: true}
 	for {
 		entry, err := r.Next(context.Background())
 		switch {
 		case errors.Is(err, io.EOF):
-			return total, nil
+			if !sum.known {
+				return 0, fmt.Errorf("the log of session %s has lost segments, and with them what was used before", id)
+			}
+			return sum.bytes, nil
 		case err != nil:
 			return 0, fmt.Errorf("reading the log of session %s: %w", id, err)
 		}
-		if entry.Event == EventCrossingMediated && line.read(entry.Line) == "" {
-			total += line.contextBytes()
+		if (entry.Event == EventCrossingMediated || entry.Event == EventSegmentOpened) && line.read(entry.Line) == "" {
+			sum.note(&line)
 		}
+	}
+}
+
+// A contextSum is what the crossings of a log add up to, as far as it was read.
+type contextSum struct {
+	bytes int64
+	known bool // what was before the first line is in it, or there was nothing
+}
+
+func (s *contextSum) note(l *logLine) {
+	switch l.event {
+	case EventCrossingMediated:
+		s.bytes += l.contextBytes()
+	case EventSegmentOpened: // says it of all segments before, be they there or not
+		s.known = l.decode("context_bytes", &s.bytes)
 	}
 }
 
@@ -53,4 +74,23 @@ func (l *logLine) contextBytes() int64 {
 	}
 	n, _ := readSeq(size) // one that is 0 reads as none
 	return int64(n)
+}
+
+// usualContext is contextBytes of a line that this package wrote, from behind its
+// edge; it reports false where the line has to be read. Inside a string the quotes
+// would be escaped, so what is found is a member.
+func usualContext(rest []byte) (int64, bool) {
+	if !bytes.Contains(rest, []byte(`,"class":"source"`)) || !bytes.Contains(rest, []byte(`,"outcome":"delivered"`)) ||
+		bytes.Contains(rest, []byte(`"complete":false`)) {
+		return 0, true
+	}
+	_, size, ok := bytes.Cut(rest, []byte(`,"content_bytes":`))
+	if !ok {
+		_, size, ok = bytes.Cut(rest, []byte(`,"retrieved_bytes":`))
+	}
+	if !ok {
+		return 0, true
+	}
+	n, err := strconv.ParseInt(string(size[:max(0, bytes.IndexAny(size, ",}"))]), 10, 64)
+	return n, err == nil
 }

@@ -26,6 +26,7 @@ type segmentScan struct {
 	firstSeq, lastSeq uint64
 	last              int64 // timestamp of the last record
 	windows           *openWindows
+	context           contextSum
 
 	ragged bool // the last line lacks its end
 	bad    bool // the last line is no record
@@ -34,7 +35,7 @@ type segmentScan struct {
 }
 
 func newSegmentScan(number int, identity string) *segmentScan {
-	return &segmentScan{number: number, identity: identity, hash: sha256.New(), windows: newOpenWindows()}
+	return &segmentScan{number: number, identity: identity, hash: sha256.New(), windows: newOpenWindows(), context: contextSum{known: number == 1}}
 }
 
 // read goes on up to size. Its memory is bounded by the longest line and by what
@@ -89,6 +90,13 @@ func (s *segmentScan) usual(line []byte) bool {
 	if _, known := s.windows.edges[string(edge)]; !ok1 || !ok2 || !known {
 		return false
 	}
+	if string(event) == EventCrossingMediated {
+		size, ok := usualContext(rest)
+		if !ok {
+			return false
+		}
+		s.context.bytes += size
+	}
 	if string(event) != EventTermsProbed && string(event) != EventCrossingUndelivered {
 		// Inside a string the quotes would be escaped, so this is the member.
 		if _, opened, ok := bytes.Cut(rest, []byte(`,"opened":`)); ok {
@@ -108,6 +116,7 @@ func (s *segmentScan) usual(line []byte) bool {
 func (s *segmentScan) note(l *logLine) {
 	s.count(l.seq, l.at)
 	s.windows.note(l)
+	s.context.note(l)
 }
 
 // count takes in a record's envelope.
@@ -168,6 +177,9 @@ func (r segmentOpened) payload(e *encoder) {
 		e.value(edge)
 	}
 	e.closeList(list)
+	if r.previous.context.known {
+		e.number("context_bytes", r.previous.context.bytes)
+	}
 	list = e.open("windows")
 	for _, w := range open.byEdge() {
 		item := e.item()

@@ -27,7 +27,13 @@ func TestSealE60UsualLinesCountAsStrictlyReadOnes(t *testing.T) {
 		`{"seq":11,` + at + `,"event":"crossing_mediated","payload":{"edge":"stranger","bytes":{"down":1}}}`,
 		`{"seq":0,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","bytes":{"down":1}}}`,
 		`{"seq":13,"timestamp":"yesterday","event":"crossing_mediated","payload":{"edge":"a","bytes":{"down":1}}}`,
-		`{"seq":14,` + at + `,"event":"crossing_refused","payload":{"edge":"a","told":{"status":403}}}`,
+		`{"seq":14,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","grade":"mediated","class":"source","outcome":"delivered","retrieved_bytes":20,"content_bytes":300,"delivered":{"bytes":20,"complete":true}}}`,
+		`{"seq":15,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","grade":"mediated","class":"source","outcome":"delivered","retrieved_bytes":4000,"delivered":{"bytes":4000}}}`,
+		`{"seq":16,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","grade":"mediated","class":"source","outcome":"delivered","retrieved_bytes":5,"delivered":{"bytes":3,"complete":false}}}`,
+		`{"seq":17,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","grade":"mediated","class":"service","outcome":"delivered","content_bytes":6,"delivered":{"bytes":6,"complete":true}}}`,
+		`{"seq":18,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","grade":"mediated","class":"source","outcome":"cut","content_bytes":7}}`,
+		`{"seq":19,` + at + `,"event":"crossing_mediated","payload":{"edge":"a","url":"\"class\":\"source\"","class":"source","outcome":"delivered","content_bytes":"much","delivered":{"bytes":8,"complete":true}}}`,
+		`{"seq":20,` + at + `,"event":"crossing_refused","payload":{"edge":"a","told":{"status":403}}}`,
 		``,
 	}, "\n")
 	quick, strict := newSegmentScan(1, ""), newSegmentScan(1, "")
@@ -46,8 +52,8 @@ func TestSealE60UsualLinesCountAsStrictlyReadOnes(t *testing.T) {
 			strict.note(&strict.line)
 		}
 	}
-	if usual != 6 {
-		t.Errorf("%d lines are usual, want 6", usual)
+	if usual != 11 {
+		t.Errorf("%d lines are usual, want 11", usual)
 	}
 	type said struct {
 		Records   int
@@ -56,11 +62,15 @@ func TestSealE60UsualLinesCountAsStrictlyReadOnes(t *testing.T) {
 		At        int64
 		Edges     int
 		Crossings map[uint64]string
+		Context   int64
 	}
 	of := func(s *segmentScan) said {
-		return said{s.records, s.firstSeq, s.lastSeq, s.last, len(s.windows.edges), s.windows.crossings}
+		return said{s.records, s.firstSeq, s.lastSeq, s.last, len(s.windows.edges), s.windows.crossings, s.context.bytes}
 	}
 	if diff := cmp.Diff(of(strict), of(quick)); diff != "" {
 		t.Errorf("strict reading (-), quick reading (+):\n%s", diff)
+	}
+	if quick.context.bytes != 4300 {
+		t.Errorf("the context used is %d, want 4300", quick.context.bytes)
 	}
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -297,5 +298,37 @@ func TestSealE64TheActiveSegmentAloneSaysWhatIsOpen(t *testing.T) {
 	}
 	if diff := cmp.Diff(left, crossings); diff != "" {
 		t.Errorf("unfinished crossings (-want +got):\n%s", diff)
+	}
+}
+
+func TestSealE64TheActiveSegmentAloneSaysTheContextUsed(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{SegmentBytes: smallSegments})
+	l, _ := s.Session("s")
+	used := int64(0)
+	for len(readSegments(t, dir, "s")) < 3 {
+		_, err := l.Append(t.Context(), CrossingEnded{typical()})
+		must(t, err)
+		used += typical().ContentBytes
+		s.writers.Wait()
+	}
+	want := func(when string) {
+		t.Helper()
+		if got, err := s.ContextBytes("s"); err != nil || got != used {
+			t.Errorf("%s the context used is %d, %v; want %d", when, got, err, used)
+		}
+	}
+	want("with all segments")
+	for n := range 2 { // the operator takes the sealed segments away (E63)
+		must(t, os.Remove(filepath.Join(dir, "sessions", "s", segmentName(n+1))))
+		want("without " + segmentName(n+1))
+	}
+
+	// A head that was written when the segment before was gone cannot say it.
+	active := filepath.Join(dir, "sessions", "s", segmentName(3))
+	head, err := os.ReadFile(active)
+	must(t, err, os.WriteFile(active, bytes.Replace(head, []byte(`"context_bytes":`), []byte(`"context_lost":`), 1), 0o600))
+	if got, err := s.ContextBytes("s"); err == nil {
+		t.Errorf("the context used is %d where what was used before is lost", got)
 	}
 }
