@@ -76,13 +76,15 @@ func (w *writer) start(b *batch, stamp []byte, now time.Time, found *survey) {
 func (w *writer) addEntry(b *batch, stamp []byte, e *entry) {
 	start := 0
 	for _, r := range e.records {
-		w.envelope(b, stamp)
-		if r.judged > 0 {
-			w.buf = appendJudged(w.buf, e.enc.b[start:r.end], w.seq, r.judged)
-		} else {
-			w.buf = append(w.buf, e.enc.b[start:r.end]...)
-		}
+		record := e.enc.b[start:r.end]
 		start = r.end
+		number := r.late.number()
+		if number == 0 && r.event == EventCrossingUndelivered && r.refers != "" {
+			continue // nothing of the crossing is on disk: the gap tells of it
+		}
+		w.envelope(b, stamp)
+		w.buf = r.appendFilled(w.buf, record, w.seq, number)
+		e.seq = w.seq
 	}
 	if e.closes != nil {
 		c := *e.closes
@@ -91,8 +93,26 @@ func (w *writer) addEntry(b *batch, stamp []byte, e *entry) {
 			c.appended += w.appended
 		}
 		w.add(b, stamp, c)
+		e.seq = w.seq
 	}
-	e.seq = w.seq
+}
+
+// appendFilled appends the record, which gets seq, with the numbers that are known
+// only now: those of the records that judged it, and that of its crossing.
+func (r *encoded) appendFilled(buf, record []byte, seq, crossing uint64) []byte {
+	if r.judged == 0 && crossing == 0 {
+		return append(buf, record...)
+	}
+	const end = "}}\n" // of the payload, the record and the line
+	buf = append(buf, record[:len(record)-len(end)]...)
+	if r.judged > 0 {
+		buf = appendJudged(buf, seq, r.judged)
+	}
+	if crossing != 0 {
+		buf = append(append(append(buf, `,"`...), r.refers...), `":`...)
+		buf = strconv.AppendUint(buf, crossing, 10)
+	}
+	return append(buf, end...)
 }
 
 // add adds a record that the writer itself has to say.

@@ -112,6 +112,8 @@ type Crossing struct {
 	Up, Down  Count
 	Timings   Timings
 	Repeated  int // how many alike were folded into this record (E13)
+
+	late latecomers
 }
 
 // Client is who asked.

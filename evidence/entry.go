@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// envelopeRoom is more than what goes in front of an encoded record when it is
-// committed: its seq and its timestamp.
-const envelopeRoom = 80
+// envelopeRoom is more than what is added to an encoded record when it is
+// committed: its seq, its timestamp, and the number of a crossing.
+const envelopeRoom = 112
 
 // seqRoom is how much longer the mention of a record makes another.
 const seqRoom = 24
@@ -49,9 +49,10 @@ type encoded struct {
 	opens bool // a crossing_opened
 	ends  bool // the final record of a crossing that was opened
 
-	// judged is how many records directly before it in its entry it names as
-	// having judged it: their seqs are known when the batch is built.
-	judged int
+	// What it names of records whose seqs are known when the batch is built.
+	judged int        // how many directly before it in its entry have judged it
+	refers string     // the member that has the crossing's number; empty: it is known already
+	late   latecomers // of the crossing that it refers to
 }
 
 // size is how many octets the entry occupies.
@@ -64,19 +65,20 @@ func (e *entry) add(r Record) error {
 		e.enc.b = e.enc.b[:start]
 		e.enc.record(r)
 		if len(e.enc.b)-start <= maxLineBytes-envelopeRoom {
-			ended, _ := r.(CrossingEnded)
-			judged := 0
-			if ended.Crossing != nil {
-				judged = e.invoked()
+			rec := encoded{event: r.Event(), end: len(e.enc.b), opens: r.Event() == EventCrossingOpened}
+			switch r := r.(type) {
+			case CrossingEnded:
+				rec.judged = e.invoked()
+				rec.ends = r.Opened != 0
+				if r.late.opened != nil && r.Opened == 0 {
+					rec.ends, rec.refers, rec.late = true, "opened", r.late
+				}
+			case CrossingUndelivered:
+				if r.Crossing == 0 && r.Late != nil {
+					rec.refers, rec.late = "crossing", r.Late.late
+				}
 			}
-			e.records = append(e.records, encoded{
-				event: r.Event(),
-				end:   len(e.enc.b),
-				opens: r.Event() == EventCrossingOpened,
-				ends:  ended.Crossing != nil && ended.Opened != 0,
-
-				judged: judged,
-			})
+			e.records = append(e.records, rec)
 			return nil
 		}
 	}

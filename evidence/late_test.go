@@ -20,6 +20,7 @@ type hangingFS struct {
 	mu   sync.Mutex
 	logs map[string]*bytes.Buffer
 	hung chan struct{} // closed when syncs go on; nil: they never hang
+	err  error         // of those that hung
 }
 
 func (f *hangingFS) hang() {
@@ -33,6 +34,14 @@ func (f *hangingFS) goOn() {
 	defer f.mu.Unlock()
 	close(f.hung)
 	f.hung = nil
+}
+
+// fail lets the syncs that hang end with err.
+func (f *hangingFS) fail(err error) {
+	f.mu.Lock()
+	f.err = err
+	f.mu.Unlock()
+	f.goOn()
 }
 
 // log returns the lines of a session's log.
@@ -85,10 +94,13 @@ func (f *hangingFile) Sync() error {
 	f.fs.mu.Lock()
 	hung := f.fs.hung
 	f.fs.mu.Unlock()
-	if hung != nil {
-		<-hung
+	if hung == nil {
+		return nil
 	}
-	return nil
+	<-hung
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return f.fs.err
 }
 
 func (f *hangingFile) Size() (int64, error) {

@@ -74,7 +74,8 @@ func (l *Log) ID() string { return l.id }
 //
 // After an error the records are not acknowledged. They are owed: the next
 // append that succeeds writes a gap that tells of them, and the caller goes on
-// (E30). When ctx ends, only the waiting does.
+// (E30). When ctx ends, only the waiting does. After ErrLate they may still come to
+// be on disk, and what is appended of a crossing afterwards then names them.
 func (l *Log) Append(ctx context.Context, recs ...Record) (seq uint64, err error) {
 	e := l.store.newEntry()
 	for _, r := range recs {
@@ -86,6 +87,7 @@ func (l *Log) Append(ctx context.Context, recs ...Record) (seq uint64, err error
 	}
 	began := e.since
 	seq, err = l.await(ctx, e)
+	noteLate(recs, e, err)
 	l.store.metrics.appended(began)
 	return seq, err
 }

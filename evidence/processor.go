@@ -113,11 +113,8 @@ func (r *ProcessorInvoked) matches(e *encoder) {
 	e.close(c)
 }
 
-// appendJudged appends the record to buf, with the seqs of the judged records
-// directly before it: they are known only when all of them are committed.
-func appendJudged(buf, record []byte, seq uint64, judged int) []byte {
-	const end = "}}\n" // of the payload, the record and the line
-	buf = append(buf, record[:len(record)-len(end)]...)
+// appendJudged appends the seqs of the judged records directly before that of seq.
+func appendJudged(buf []byte, seq uint64, judged int) []byte {
 	buf = append(buf, `,"processors":[`...)
 	for n := seq - uint64(judged); n < seq; n++ {
 		if n > seq-uint64(judged) {
@@ -125,5 +122,5 @@ func appendJudged(buf, record []byte, seq uint64, judged int) []byte {
 		}
 		buf = strconv.AppendUint(buf, n, 10)
 	}
-	return append(append(buf, ']'), end...)
+	return append(buf, ']')
 }

@@ -108,6 +108,8 @@ func (l *Log) settleEntry(e *entry, err error) {
 		l.given -= len(e.records)
 		if err == nil {
 			l.tellLate(e)
+		} else {
+			e.seq = 0
 		}
 	case e.abandoned:
 		l.store.recycle(e)

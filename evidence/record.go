@@ -45,8 +45,9 @@ type CrossingEnded struct{ *Crossing }
 // CrossingUndelivered follows a final record that said complete: true when the
 // client's connection failed before the end was written.
 type CrossingUndelivered struct {
-	Crossing uint64 // the crossing's number (E12)
-	Bytes    int64  // handed over
+	Crossing uint64    // the crossing's number (E12); 0: it is not known yet
+	Late     *Crossing // then: whose records were late
+	Bytes    int64     // handed over
 	Failure  Failure
 }
 

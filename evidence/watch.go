@@ -36,6 +36,11 @@ func (l *Log) look() {
 			if !e.ended && !e.abandoned && !e.since.After(expired) {
 				e.ended, e.late = true, true
 				l.given += len(e.records)
+				for _, r := range e.records {
+					if r.opens {
+						l.open++
+					}
+				}
 				e.done <- ending{late: true}
 			}
 		}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -215,7 +216,7 @@ func (x *crossing) end(outcome evidence.Outcome) {
 	if err != nil {
 		x.edge.owed(err)
 	} else if x.number == 0 {
-		x.number = seq
+		x.number = cmp.Or(x.rec.Opened, seq)
 	}
 	x.edge.metrics.crossing(&x.rec)
 }
@@ -235,11 +236,11 @@ func (x *crossing) records() []evidence.Record {
 // undelivered follows a final record that said complete when the client's
 // connection then failed (E49).
 func (x *crossing) undelivered(written int64, err error) {
-	rec := evidence.CrossingUndelivered{Crossing: x.number, Bytes: written, Failure: evidence.Failure{Kind: "client", Detail: err.Error()}}
+	rec := evidence.CrossingUndelivered{Crossing: x.number, Late: &x.rec, Bytes: written, Failure: evidence.Failure{Kind: "client", Detail: err.Error()}}
 	if x.edge.baseCtx.Err() != nil {
 		rec.Failure.Kind = "edge"
 	}
-	if x.number == 0 {
+	if x.number == 0 && !x.rec.Late() {
 		return // its final record is owed as a gap; there is nothing to refer to
 	}
 	if _, err := x.log.Append(context.Background(), rec); err != nil {
