@@ -137,10 +137,9 @@ func (x *crossing) deliverWhole(r *http.Request, resp *http.Response) *http.Resp
 }
 
 // breakOff answers with a body that broke off before any of it was released: so
-// does the client's connection.
+// does the client's connection, before its head, and nothing was delivered.
 func (x *crossing) breakOff(r *http.Request, resp *http.Response, err error) *http.Response {
 	x.pass(r, resp)
-	x.rec.Delivered = &evidence.Delivery{Complete: evidence.No}
 	x.broken(r.Context(), err)
 	resp.Body = brokenBody{}
 	return resp

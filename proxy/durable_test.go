@@ -245,7 +245,11 @@ func TestE50ACutIsOnDiskBeforeTheClientIsBrokenOff(t *testing.T) {
 					t.Errorf("%s: outcome %s, the connection was closed first: %v, released behind the record: %q", w.name, m.outcome, m.ended, all[len(m.said):])
 				}
 				r := e.crossing(s.url)
-				r.want(t, map[string]any{"outcome": "cut", "retrieved_hash": nil, "content_hash": nil, "delivered.complete": false, "bytes.down": 5})
+				var complete any = false
+				if name == "a short body" { // not even its head went out
+					complete = nil
+				}
+				r.want(t, map[string]any{"outcome": "cut", "retrieved_hash": nil, "content_hash": nil, "delivered.complete": complete, "bytes.down": 5})
 				sent := strings.Contains(string(got), "hello")
 				if hash := r.at("delivered.hash"); sent != (hash == sum("hello")) || !sent && hash != nil {
 					t.Errorf("%s: the client got %q and the record says %v", w.name, got, hash)
