@@ -91,6 +91,16 @@ func (e *encoder) item() place {
 // close ends the object begun at p.
 func (e *encoder) close(p place) { e.end(p, '{', '}') }
 
+// closeKnown ends the object begun at p, which stays where it is empty: there was
+// nothing, and that is known.
+func (e *encoder) closeKnown(p place) {
+	if len(e.b) == p.body {
+		e.b = append(e.b, "{}"...)
+		return
+	}
+	e.close(p)
+}
+
 // closeList ends the array begun at p.
 func (e *encoder) closeList(p place) { e.end(p, '[', ']') }
 

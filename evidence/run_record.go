@@ -32,6 +32,6 @@ func (r runRecord) payload(e *encoder) {
 	for _, outcome := range slices.Sorted(maps.Keys(r.crossings)) {
 		e.number(string(outcome), int64(r.crossings[outcome]))
 	}
-	e.close(p)
+	e.closeKnown(p)
 	e.number("gaps", int64(r.gaps))
 }

@@ -131,6 +131,21 @@ func TestE70E71ARunIsOneLogThatItsSummaryAttestsTo(t *testing.T) {
 	}
 }
 
+// That there were none is known, and absent would be that it is not (E9, E71).
+func TestE71ARunWithoutCrossingsSaysSo(t *testing.T) {
+	data := t.TempDir()
+	publishRun(t, data, "idle", 0)
+	for name, want := range map[string]string{runLogName: `"crossings":{},"gaps":0}`, runSummaryName: `"crossings": {},`} {
+		text, err := os.ReadFile(filepath.Join(data, "runs", "idle", name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %s: %v\n%s", name, want, err, text)
+		}
+	}
+	if n := deliveredIn(t, data, "idle"); n != 0 {
+		t.Errorf("%d delivered, want 0", n)
+	}
+}
+
 func TestO66TheRecordsOfARunAndItsSummaryNameTheRecording(t *testing.T) {
 	for _, c := range []struct {
 		name, execution  string

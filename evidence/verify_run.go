@@ -17,7 +17,7 @@ type RunSummary struct {
 	Complete  bool        `json:"evidence_complete"`
 
 	Gaps      *int            `json:"gaps,omitempty"`
-	Crossings map[Outcome]int `json:"crossings,omitempty"` // mediated ones
+	Crossings map[Outcome]int `json:"crossings,omitzero"` // mediated ones; nil: not known
 
 	StartedAt    string `json:"started_at,omitempty"`
 	CompletedAt  string `json:"completed_at"`
