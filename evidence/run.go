@@ -143,11 +143,15 @@ func (r *Run) Start(ctx context.Context, s *Store) {
 func (r *Run) Complete(ctx context.Context, s *Store, recorded string) {
 	r.recording = cmp.Or(recorded, r.recording)
 	rec := runRecord{event: EventRunCompleted, run: r}
-	if read, err := r.readBack(ctx); err == nil {
-		rec.counted, rec.crossings, rec.gaps = true, read.state.tally.crossings[Mediated], total(read.state.tally.gaps)
+	// What still waits or is owed would come to stand behind what is counted.
+	if _, err := s.Own().Append(ctx); err == nil && s.Owed() == 0 {
+		if read, err := r.readBack(ctx); err == nil {
+			rec.counted, rec.crossings, rec.gaps = true, read.state.tally.crossings[Mediated], total(read.state.tally.gaps)
+		}
 	}
 	if _, err := s.Own().Append(ctx, rec); err != nil {
-		_, _ = s.Own().Append(ctx, rec) // behind the gap that tells of the first attempt
+		rec.counted = false // a gap that tells of the first attempt stands before it
+		_, _ = s.Own().Append(ctx, rec)
 	}
 }
 

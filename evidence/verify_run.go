@@ -62,15 +62,44 @@ type RunLogFacts struct {
 
 // A ran is what the log of a run says of it.
 type ran struct {
-	execution  string // empty: no record said so yet
-	completed  bool
-	recordings string // as the terminal record has it
+	run, policy string
+	execution   string // empty: no record said so yet
+	completed   bool
+	recordings  string // as the terminal record has it
 }
 
 // noteRun takes what run_started or run_completed, in v.line, says of the run.
 func (v *logVerifier) noteRun() {
 	l := &v.line
-	v.ran = ran{l.text("execution"), l.event == EventRunCompleted, l.text("recordings")}
+	v.ran = ran{l.text("run"), l.text("policy_digest"), l.text("execution"), l.event == EventRunCompleted, l.text("recordings")}
+	if !v.ran.completed {
+		return
+	}
+	t := &v.state.tally
+	var crossings map[Outcome]int
+	if l.decode("crossings", &crossings) && !maps.Equal(crossings, withoutZero(t.crossings[Mediated])) {
+		v.fault(v.at, "run_completed counts other crossings than stand before it")
+	}
+	if l.member("gaps") != nil && l.number("gaps") != uint64(total(t.gaps)) {
+		v.fault(v.at, "run_completed counts other gaps than stand before it")
+	}
+}
+
+// contradicts says what of a summary is not as the records have it, "" if nothing.
+func (r *ran) contradicts(said *RunSummary) string {
+	switch {
+	case r.execution == "":
+		return ""
+	case r.run != said.Run:
+		return fmt.Sprintf("run %s, it says %s", r.run, said.Run)
+	case r.execution != said.Execution:
+		return fmt.Sprintf("execution %s, it says %s", r.execution, said.Execution)
+	case r.policy != said.PolicyDigest:
+		return "the policy is another"
+	case r.completed && r.recordings != said.Recordings:
+		return "the recording is another"
+	}
+	return ""
 }
 
 // checkRun compares summary.json and policy.json with the log beside them.
@@ -117,11 +146,8 @@ func (v *logVerifier) checkRunLog(root *os.Root, said *RunSummary) {
 	if said.Gaps != nil && *said.Gaps != total(t.gaps) {
 		wrong(fmt.Sprintf("%d gaps, it says %d", total(t.gaps), *said.Gaps))
 	}
-	if v.ran.execution != "" && v.ran.execution != said.Execution {
-		wrong(fmt.Sprintf("execution %s, it says %s", v.ran.execution, said.Execution))
-	}
-	if v.ran.completed && v.ran.recordings != said.Recordings {
-		wrong("the recording is another")
+	if what := v.ran.contradicts(said); what != "" {
+		wrong(what)
 	}
 	if said.Crossings != nil && !maps.Equal(said.Crossings, withoutZero(t.crossings[Mediated])) {
 		wrong("the crossings are others")

@@ -285,11 +285,12 @@ func TestE60E64E80TheChainOfSegmentsIsChecked(t *testing.T) {
 }
 
 func TestE80TheSummaryOfARunIsChecked(t *testing.T) {
-	build := func(t *testing.T) (dir string, s RunSummary) {
+	const counted = `,"crossings":{"delivered":2,"refused":1},"gaps":0`
+	build := func(t *testing.T, counts string) (dir string, s RunSummary) {
 		g := newGoldenLog(t)
 		dir = filepath.Join(g.data, "runs", "r")
 		g.replace(t, 1, `"session":"s"`, `"run":"r"`)
-		g.lines = append(g.lines[:7], goldenRecord(8, EventRunCompleted, `,"run":"r","execution":"replay","recordings":"`+digestText("recording")+`"`),
+		g.lines = append(g.lines[:7], goldenRecord(8, EventRunCompleted, `,"run":"r","execution":"replay","policy_digest":"`+digestText(goldenPolicy)+`","recordings":"`+digestText("recording")+`"`+counts),
 			goldenRecord(9, EventEdgeStopped, `,"appended":7,"lost":0`))
 		records, gaps := 9, 0
 		writeFile(t, filepath.Join(dir, runLogName), g.text())
@@ -308,8 +309,7 @@ func TestE80TheSummaryOfARunIsChecked(t *testing.T) {
 		{"another digest", func(s *RunSummary) { s.Log.SHA256 = digestText("") }, Unsound},
 		{"other crossings", func(s *RunSummary) { s.Crossings[Delivered] = 3 }, Unsound},
 		{"other gaps", func(s *RunSummary) { *s.Gaps = 1 }, Unsound},
-		{"another execution", func(s *RunSummary) { s.Execution = "live" }, Unsound},
-		{"another recording", func(s *RunSummary) { s.Recordings = digestText("other") }, Unsound},
+		{"another run", func(s *RunSummary) { s.Run = "other" }, Unsound},
 		{"another execution", func(s *RunSummary) { s.Execution = "live" }, Unsound},
 		{"another recording", func(s *RunSummary) { s.Recordings = digestText("other") }, Unsound},
 		{"another policy", func(s *RunSummary) { s.PolicyDigest = digestText("") }, Unsound},
@@ -317,18 +317,46 @@ func TestE80TheSummaryOfARunIsChecked(t *testing.T) {
 		{"counts that could not be had", func(s *RunSummary) { s.Log.Records, s.Gaps, s.Crossings = nil, nil, nil }, Sound},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, s := build(t)
+			dir, s := build(t, counted)
 			c.change(&s)
-			b, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			writeFile(t, filepath.Join(dir, runSummaryName), string(b))
+			writeSummary(t, dir, s)
 			if r := verifyOne(t, dir); r.Verdict != c.want {
 				t.Errorf("%s, want %s: %+v", r.Verdict, c.want, r)
 			}
 		})
 	}
+	t.Run("another policy, with a file to fit", func(t *testing.T) {
+		dir, s := build(t, counted)
+		writeFile(t, filepath.Join(dir, runPolicyName), "{}")
+		s.PolicyDigest = digestText("{}")
+		writeSummary(t, dir, s)
+		if r := verifyOne(t, dir); r.Verdict != Unsound {
+			t.Errorf("%s, want %s: %+v", r.Verdict, Unsound, r)
+		}
+	})
+	for counts, want := range map[string]Verdict{
+		``:                                      Sound, // they could not be had
+		`,"crossings":{"delivered":2},"gaps":0`: Unsound,
+		`,"crossings":{},"gaps":0`:              Unsound,
+		`,"crossings":{"delivered":2,"refused":1},"gaps":1`: Unsound,
+	} {
+		t.Run("run_completed with "+counts, func(t *testing.T) {
+			dir, s := build(t, counts)
+			writeSummary(t, dir, s)
+			if r := verifyOne(t, dir); r.Verdict != want {
+				t.Errorf("%s, want %s: %+v", r.Verdict, want, r)
+			}
+		})
+	}
+}
+
+func writeSummary(t *testing.T, dir string, s RunSummary) {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, runSummaryName), string(b))
 }
 
 func TestE44E83TheFirstFaultIsTheSameHoweverLongTheLinesAre(t *testing.T) {
