@@ -66,8 +66,11 @@ func (c *cli) verify(ctx context.Context, o verifyOptions, paths []string) error
 	all := verification{Verdict: evidence.Sound}
 	for _, path := range paths {
 		logs, err := evidence.Verify(ctx, path, options)
-		if err != nil {
-			return err
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil: // what the other paths have to say is told all the same (E81)
+			logs = []evidence.LogReport{notVerified(path, err)}
 		}
 		all.add(logs)
 	}
@@ -86,6 +89,14 @@ func (c *cli) verify(ctx context.Context, o verifyOptions, paths []string) error
 		return &exitError{code: exitUnknown}
 	}
 	return nil
+}
+
+// notVerified reports a path at which no log could be found.
+func notVerified(path string, err error) evidence.LogReport {
+	return evidence.LogReport{
+		Log: path, Verdict: evidence.CouldNotTell, Crossings: map[evidence.Grade]map[evidence.Outcome]int{}, Gaps: map[string]int{},
+		Doubted: 1, Doubts: []evidence.Finding{{Log: path, What: err.Error()}},
+	}
 }
 
 func (v *verification) add(logs []evidence.LogReport) {
