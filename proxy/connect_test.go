@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
 )
 
 // Whoever takes the proxy for a site is told what it is and where its CA lies.
@@ -104,7 +105,11 @@ func TestN2PortsThatAreNotListedAreRefusedBeforeAnyDial(t *testing.T) {
 	}
 	r := e.crossing(s.addr)
 	r.want(t, map[string]any{"outcome": "refused", "refusal.reason": "tunnel_not_listed", "refusal.whose": "operator", "refusal.stage": "before",
-		"authority": s.addr, "method": nil, "url": nil, "client.protocol": "tunnel", "told.status": 403, "requested_at": nil, "delivered": nil})
+		"authority": s.addr, "method": nil, "url": nil, "client.protocol": "tunnel", "told.status": 403, "requested_at": nil, "delivered": nil,
+		"grade": "mediated", "class": "source", "ruleset": rulings.Ruleset, "policy_unavailable": nil})
+	if r.at("policy_digest") == nil {
+		t.Errorf("it names no policy: %s", r.raw)
+	}
 	if r.Event != evidence.EventCrossingRefused {
 		t.Errorf("event %s", r.Event)
 	}
@@ -167,7 +172,11 @@ func TestN2WhatIsNeitherTLSNorHTTPIsRefused(t *testing.T) {
 		t.Errorf("the source saw %d connections", n)
 	}
 	for _, r := range e.waitCrossings(3) {
-		r.want(t, map[string]any{"outcome": "refused", "refusal.reason": "tunnel_not_listed", "authority": s.addr, "told": nil})
+		r.want(t, map[string]any{"outcome": "refused", "refusal.reason": "tunnel_not_listed", "authority": s.addr, "told": nil,
+			"grade": "mediated", "class": "source", "ruleset": rulings.Ruleset, "policy_unavailable": nil})
+		if r.at("policy_digest") == nil {
+			t.Errorf("it names no policy: %s", r.raw)
+		}
 	}
 }
 

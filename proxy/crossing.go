@@ -148,13 +148,18 @@ func protocolOf(r *http.Request) string {
 func (x *crossing) address(o hostkey.Origin, url, target string) {
 	x.origin, x.target = o, target
 	x.rec.URL = url
+	x.govern(o.Host)
+}
+
+// govern completes the record by what is ruled of host, and by which policy.
+func (x *crossing) govern(host string) {
 	x.rec.Ruleset = rulings.Ruleset
 	if x.policy == nil {
 		x.rec.PolicyUnavailable = "the configured policy does not load"
 		x.rec.Class = rulings.Source
 		return
 	}
-	x.rec.Class = x.policy.Class(o.Host)
+	x.rec.Class = x.policy.Class(host)
 	if x.rec.Class == rulings.Source {
 		x.rec.Purposes = x.policy.Purposes
 		x.rec.Identity.ProductTokens = x.policy.Identity.Tokens

@@ -86,8 +86,9 @@ func (e *Edge) connect(w http.ResponseWriter, r *http.Request) {
 	case e.passed(r.Header) || e.opt.Upstream.dialer.leadsBack(origin):
 		rej = &rejection{rulings.Loop, loopRuling().Detail, loopRuling().Told}
 	case !e.ports.Has(origin.Port):
-		rej = &rejection{rulings.TunnelNotListed, fmt.Sprintf("port %d is not in connect_ports", origin.Port),
-			rulings.Say("The operator does not allow tunnels to port %.", rulings.Number(origin.Port))}
+		x.govern(origin.Host)
+		rej = x.notListed(fmt.Sprintf("port %d is not in connect_ports", origin.Port),
+			rulings.Say("The operator does not allow tunnels to port %.", rulings.Number(origin.Port)))
 	}
 	conn, early, err := takeOver(w)
 	if err != nil {
@@ -110,6 +111,16 @@ func (e *Edge) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	t := &tunnel{agent: who, edge: e, origin: origin, named: r.RequestURI}
 	e.intercept(&tunnelConn{Conn: conn, tunnel: t, early: early}, x)
+}
+
+// notListed says why a tunnel is refused that nothing lists: while no policy loads
+// nobody knows what is listed, and every tunnel is refused for that (O3).
+func (x *crossing) notListed(detail string, told rulings.Words) *rejection {
+	if x.policy == nil {
+		r := rulings.Decide(rulings.Request{}, rulings.Terms{}, nil)
+		return &rejection{r.Reason, r.Detail, r.Told}
+	}
+	return &rejection{rulings.TunnelNotListed, detail, told}
 }
 
 // connectTarget reads the authority-form target of CONNECT (RFC 9112 3.2.3).
@@ -201,8 +212,9 @@ func (e *Edge) intercept(c *tunnelConn, x *crossing) {
 		e.tunnelled.give(c)
 	default:
 		x.rec.Method = ""
-		x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rulings.TunnelNotListed, Stage: rulings.StageBefore,
-			Detail: "the tunnel carries neither TLS nor HTTP, and its host is not listed in policy.tunnels"})
+		x.govern(c.tunnel.origin.Host)
+		rej := x.notListed("the tunnel carries neither TLS nor HTTP, and its host is not listed in policy.tunnels", rulings.Words{})
+		x.setRefusal(rulings.Ruling{Outcome: rulings.Refuse, Reason: rej.reason, Stage: rulings.StageBefore, Detail: rej.detail})
 		x.end(evidence.Refused)
 		c.Close()
 	}
@@ -254,13 +266,7 @@ func (x *crossing) unread(c *tunnelConn, what string, err error) {
 		kind, detail = string(rulings.TLSProtocolError), what+": "+err.Error()
 	}
 	x.rec.Method = ""
-	x.rec.Ruleset = rulings.Ruleset
-	x.rec.Class = rulings.Source
-	if x.policy != nil {
-		x.rec.Class = x.policy.Class(c.tunnel.origin.Host)
-	} else {
-		x.rec.PolicyUnavailable = "the configured policy does not load"
-	}
+	x.govern(c.tunnel.origin.Host)
 	x.rec.Failure = evidence.Failure{Kind: kind, Detail: detail}
 	x.gap(evidence.CapabilityUnavailable, "nothing inside the tunnel to "+c.tunnel.origin.Authority()+" could be read")
 	x.end(evidence.Abandoned)

@@ -89,6 +89,30 @@ func TestO4WithoutAPolicyEverythingIsRefused(t *testing.T) {
 	}
 }
 
+// So are tunnels in which no request can be read: nobody knows what is listed.
+func TestO3WithoutAPolicyEveryTunnelIsRefused(t *testing.T) {
+	e := startEdge(t, edgeSetup{noPolicy: true, options: func(o *Options) { o.ConnectPorts = nil }})
+	want := map[string]any{"outcome": "refused", "refusal.reason": "policy_unavailable", "refusal.whose": "operator", "grade": "mediated", "class": "source",
+		"ruleset": rulings.Ruleset, "policy_digest": nil, "policy_unavailable": "the configured policy does not load"}
+
+	resp := e.dial().send("CONNECT site.test:9000 HTTP/1.1\r\nHost: x\r\n\r\n")
+	if resp.Status != "503 policy_unavailable" || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("answered %q, %v", resp.Status, resp.Header)
+	}
+	r := e.crossing("site.test:9000")
+	r.want(t, want)
+	r.want(t, map[string]any{"told.status": 503, "told.reason": "policy_unavailable"})
+
+	conn, err := e.tunnel("site.test:443")
+	must(t, err)
+	c := e.raw(conn)
+	c.WriteString("SSH-2.0-x\r\n")
+	c.closed()
+	r = e.crossing("site.test:443")
+	r.want(t, want)
+	r.want(t, map[string]any{"told": nil}) // the tunnel was open by then
+}
+
 // A client that leaves while its terms are looked up is gone, not refused.
 func TestN13AClientThatLeavesDuringTheLookUpIsRecordedAsGone(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
