@@ -65,7 +65,7 @@ type Tear struct {
 type Summary struct {
 	Delivered, Refused, Unavailable, Cut, Abandoned int // mediated crossings by outcome
 
-	Observed int // tunnels that were not read, whatever came of them
+	Observed int // tunnels that were let through and not read, whatever came of them
 	Gaps     int
 	Damaged  int // damaged places of the log, a log that cannot be read among them
 }

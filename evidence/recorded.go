@@ -14,14 +14,13 @@ import (
 type RecordedCrossing struct {
 	RuledCrossing
 
-	Number    uint64 // of the crossing, in its log (E12)
-	Grade     Grade
-	Class     rulings.Class
-	Authority string           // of a tunnel
-	Address   string           // that was dialled; empty when none was
-	Breaches  []rulings.Reason // carried, in order of the record
-	Charged   bool             // the origin says that it charged
-	AgentCut  bool             // UserAgent is the beginning of what was sent
+	Number   uint64 // of the crossing, in its log (E12)
+	Grade    Grade
+	Class    rulings.Class
+	Address  string           // that was dialled; empty when none was
+	Breaches []rulings.Reason // carried, in order of the record
+	Charged  bool             // the origin says that it charged
+	AgentCut bool             // UserAgent is the beginning of what was sent
 
 	// Of the body, where it was read to its end.
 	Retrieved Count // as served
@@ -40,7 +39,7 @@ func ReadCrossing(record []byte, object func(rulings.Digest) ([]byte, error)) (R
 		return RecordedCrossing{}, fmt.Errorf("reading a record: %s does not end a crossing", l.event)
 	}
 	c := RecordedCrossing{
-		Number: l.seq, Grade: Grade(l.text("grade")), Class: rulings.Class(l.text("class")), Authority: l.text("authority"), Address: l.text("address"),
+		Number: l.seq, Grade: Grade(l.text("grade")), Class: rulings.Class(l.text("class")), Address: l.text("address"),
 		Charged: l.member("charge") != nil, AgentCut: memberOf(l.member("client"), "user_agent_cut") != nil, Coding: l.text("content_coding"),
 	}
 	l.ruled(&c.RuledCrossing, object)
@@ -63,7 +62,7 @@ func ReadCrossing(record []byte, object func(rulings.Digest) ([]byte, error)) (R
 // c.Terms again.
 func (l *logLine) ruled(c *RuledCrossing, object func(rulings.Digest) ([]byte, error)) {
 	*c = RuledCrossing{
-		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Terms: c.Terms[:0], Object: object,
+		Ruleset: l.text("ruleset"), Method: l.text("method"), URL: l.text("url"), Authority: l.text("authority"), Terms: c.Terms[:0], Object: object,
 		Cut: l.member("url_cut") != nil || l.member("url_rendered") != nil,
 	}
 	c.Refused = rulings.Reason(readText(memberOf(l.member("refusal"), "reason")))

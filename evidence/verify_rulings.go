@@ -15,6 +15,7 @@ type RuledCrossing struct {
 	Ruleset   string
 	Method    string
 	URL       string         // as written by the agent, save for what Replaced and Cut say
+	Authority string         // of a tunnel, in place of Method and URL
 	UserAgent string         // the agent's
 	User      string         // the agent's session, which is its proxy user name; empty for none
 	Spending  []string       // names of fields that spend
@@ -86,7 +87,7 @@ func (v *logVerifier) recompute() {
 	if class := rulings.Class(l.text("class")); class != rulings.Source && !(class == rulings.Service && reason.Facts().Whose == rulings.WhoseOperator && refusal != nil) {
 		return
 	}
-	if l.member("url") == nil {
+	if l.member("url") == nil && (l.member("authority") == nil || refusal == nil) {
 		count.Beside++ // a tunnel in which no request was read
 		return
 	}

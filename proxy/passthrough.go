@@ -22,8 +22,8 @@ import (
 func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []byte) {
 	defer conn.Close()
 	defer x.letGo()
-	x.rec.Grade, x.rec.Method = evidence.Observed, ""
-	x.rec.Class = rulings.Service
+	x.rec.Method = ""
+	x.govern(x.origin.Host)
 	// net/http no longer watches a connection it handed over, and the request's
 	// context ends with its handler.
 	ctx := e.baseCtx
@@ -42,7 +42,7 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 		x.failTunnel(conn, r, err)
 		return
 	}
-	x.unreadGap()
+	x.observed()
 	defer up.Close()
 	if d := dialledOf(up); d != nil {
 		x.rec.Address = d.facts.address
@@ -62,9 +62,10 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	x.endRelay()
 }
 
-// unreadGap says of a tunnel that was let through that nothing of it was read. What
-// was refused was not there to be read.
-func (x *crossing) unreadGap() {
+// observed says of a tunnel that was let through that nothing of it was read. One
+// that was refused was ruled before there was anything to be read.
+func (x *crossing) observed() {
+	x.rec.Grade = evidence.Observed
 	x.gap(evidence.CapabilityUnavailable, "the tunnel is passed through unread")
 }
 
@@ -107,7 +108,7 @@ func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
 		x.refuseConnect(conn, r, rejection{ruling.Reason, ruling.Detail, ruling.Told})
 		return
 	}
-	x.unreadGap()
+	x.observed()
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
 	x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
 	rep := reply{Reason: f.reason, Detail: f.told}

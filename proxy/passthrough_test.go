@@ -139,7 +139,14 @@ func TestO9AListedTunnelThatCannotBeHadIsAnsweredOnConnect(t *testing.T) {
 		}
 		conn.closed()
 		r := e.crossing(c.target)
-		r.want(t, map[string]any{"grade": "observed", "outcome": c.outcome, "told.status": c.status, "told.reason": c.reason, "delivered": nil, "bytes": nil})
+		grade, event, ruleset := "observed", evidence.EventCrossingObserved, any(nil)
+		if c.outcome == "refused" { // ruled before there was anything to be read
+			grade, event, ruleset = "mediated", evidence.EventCrossingRefused, rulings.Ruleset
+		}
+		if r.Event != event {
+			t.Errorf("%s: event %s, want %s", c.target, r.Event, event)
+		}
+		r.want(t, map[string]any{"grade": grade, "class": "service", "ruleset": ruleset, "outcome": c.outcome, "told.status": c.status, "told.reason": c.reason, "delivered": nil, "bytes": nil})
 		var gaps []string
 		if c.outcome != "refused" {
 			gaps = []string{"capability_unavailable", "dependency_unavailable"}

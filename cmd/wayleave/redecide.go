@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/hostkey"
 	"github.com/wayleave/wayleave/rulings"
 	"github.com/wayleave/wayleave/rulings/terms"
 )
@@ -55,6 +56,9 @@ func (d *redecider) decide(c *evidence.RuledCrossing) (evidence.Redone, error) {
 // under makes the ruling of c on policy, which may be another one than it was made
 // on then.
 func (d *redecider) under(c *evidence.RuledCrossing, policy *rulings.Policy) (evidence.Redone, error) {
+	if c.URL == "" {
+		return underTunnel(c, policy)
+	}
 	origin, target, err := splitURL(c.URL)
 	if err != nil {
 		return evidence.Redone{}, errNoRequest
@@ -72,6 +76,25 @@ func (d *redecider) under(c *evidence.RuledCrossing, policy *rulings.Policy) (ev
 	if policy != nil && (c.Replaced || c.Cut) {
 		again.Hangs = hangs(c, req, known, policy)
 	}
+	return again, nil
+}
+
+// underTunnel makes the ruling on a tunnel that was refused again: by the operator's
+// policy alone, there being no request in it to rule (O9).
+func underTunnel(c *evidence.RuledCrossing, policy *rulings.Policy) (evidence.Redone, error) {
+	origin, err := hostkey.ParseOrigin("https", c.Authority)
+	if err != nil {
+		return evidence.Redone{}, errNoRequest
+	}
+	again := evidence.Redone{}
+	if policy != nil {
+		again.Mode, again.Purposes = policy.Mode, policy.Purposes
+	}
+	if policy != nil && !policy.Tunnel(origin.Host) {
+		again.Ruling = rulings.Ruling{Outcome: rulings.Refuse, Reason: rulings.TunnelNotListed, Stage: rulings.StageBefore}
+		return again, nil
+	}
+	again.Ruling = rulings.Decide(rulings.Request{Origin: origin, User: c.User, Offline: c.Refused == rulings.Offline}, rulings.Terms{}, policy)
 	return again, nil
 }
 

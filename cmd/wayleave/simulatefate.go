@@ -89,7 +89,8 @@ func (s *simulator) tunnel(c *evidence.RecordedCrossing, draft *rulings.Policy) 
 		return now, errNoRequest.Cause
 	case c.Refused == rulings.TunnelNotListed && !draft.Tunnel(host.Host):
 		return fate{refused: true, reasons: []rulings.Reason{c.Refused}}, ""
-	case c.Grade != evidence.Observed || c.Refused == rulings.TunnelNotListed || !draft.Tunnel(host.Host):
+	case !draft.Tunnel(host.Host), c.Refused == rulings.TunnelNotListed, c.Refused == rulings.PolicyUnavailable,
+		c.Refused == "" && c.Grade != evidence.Observed:
 		return now, causeTunnel
 	}
 	was, err := s.redecider.policy(&c.RuledCrossing)

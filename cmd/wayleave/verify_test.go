@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/rulings"
+	"github.com/wayleave/wayleave/rulings/terms"
 )
 
 // recomputeAll makes every ruling of every log below a script's directory again:
@@ -57,6 +60,55 @@ func TestE82WhatHangsOnAReplacedValueIsNotRecomputable(t *testing.T) {
 			}
 			if c.same == 0 && got.Causes["url_redacted"] != 1 {
 				t.Errorf("causes %v", got.Causes)
+			}
+		})
+	}
+}
+
+// A tunnel is ruled by the operator's policy alone, and what that refused is ruled
+// again though no request was read in it.
+func TestE82ATunnelThatTheOperatorRefusedIsRuledAgain(t *testing.T) {
+	policy, faults := rulings.NewPolicy(rulings.PolicyFile{Mode: "strict", Services: []string{"pinned.test", "denied.test"},
+		Tunnels: []string{"pinned.test", "denied.test"}, Hosts: rulings.HostsFile{Deny: []string{"denied.test"}}})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	same, differs, beside := evidence.RulingsReport{Same: 1}, evidence.RulingsReport{Different: 1}, evidence.RulingsReport{Beside: 1}
+	for _, c := range []struct {
+		name, authority string
+		class           rulings.Class
+		policy          rulings.Digest
+		reason          rulings.Reason
+		want            evidence.RulingsReport
+	}{
+		{"a denied host", "denied.test:443", rulings.Service, policy.Digest(), rulings.HostDenied, same},
+		{"a denied host, for another reason", "denied.test:443", rulings.Service, policy.Digest(), rulings.HostNotAllowed, differs},
+		{"a host that is let through", "pinned.test:443", rulings.Service, policy.Digest(), rulings.HostDenied, differs},
+		{"a host that is let through, and its address is not", "pinned.test:443", rulings.Service, policy.Digest(), rulings.PrivateAddress, beside},
+		{"a listed host at another port", "pinned.test:9", rulings.Service, policy.Digest(), rulings.TunnelNotListed, beside},
+		{"a host that is not listed", "site.test:443", rulings.Source, policy.Digest(), rulings.TunnelNotListed, same},
+		{"no policy", "site.test:443", rulings.Source, rulings.Digest{}, rulings.PolicyUnavailable, same},
+		{"no policy, for another reason", "site.test:443", rulings.Source, rulings.Digest{}, rulings.TunnelNotListed, differs},
+		{"one that was not refused", "site.test:443", rulings.Source, policy.Digest(), "", beside},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRecordedRuling(t, "")
+			book, err := terms.Open(termsDir(r.data), terms.Options{})
+			if err == nil {
+				_, err = book.PutObject(policy.Canonical())
+			}
+			if err != nil || book.Close(t.Context()) != nil {
+				t.Fatal(err)
+			}
+			x := &evidence.Crossing{Grade: evidence.Mediated, Class: c.class, Outcome: evidence.Abandoned, Authority: c.authority, Ruleset: rulings.Ruleset,
+				Client: evidence.Client{Session: "s", Protocol: "tunnel"}, PolicyDigest: c.policy}
+			if c.reason != "" {
+				x.Outcome = evidence.Refused
+				x.Refusal = evidence.Refusal{Reason: c.reason, Whose: c.reason.Facts().Whose, Stage: rulings.StageBefore, Detail: "a reason"}
+			}
+			got := r.recompute(t, evidence.CrossingEnded{Crossing: x})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

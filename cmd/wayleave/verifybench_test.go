@@ -86,7 +86,13 @@ func (r *recordedRuling) ruled(origin hostkey.Origin, url, target string) eviden
 func recomputeOne(t *testing.T, robotsText, url string) evidence.RulingsReport {
 	t.Helper()
 	r := newRecordedRuling(t, robotsText)
-	if _, err := r.log.Append(t.Context(), r.record(t, url)); err != nil {
+	return r.recompute(t, r.record(t, url))
+}
+
+// recompute records rec, which is the log's only one, and makes its ruling again.
+func (r *recordedRuling) recompute(t *testing.T, rec evidence.Record) evidence.RulingsReport {
+	t.Helper()
+	if _, err := r.log.Append(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.store.Close(t.Context()); err != nil {
