@@ -99,8 +99,8 @@ func (d *desk) postSession(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case !evidence.ValidSession(req.Session):
 		return badParameter("session", "A session is an id of 1 to 128 letters, digits, \".\", \"_\" and \"-\", not beginning with \".\".")
-	case strings.HasPrefix(req.Session, "edge-"):
-		return badParameter("session", "Ids that begin with \"edge-\" are the edges' own.")
+	case evidence.OwnSession(req.Session):
+		return badParameter("session", "The id is that of an edge's own log.")
 	case d.Issue == nil:
 		return newProblem(http.StatusConflict, "The edge asks agents for no credentials (auth: open), so there are none to issue.")
 	}

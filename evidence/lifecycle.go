@@ -71,10 +71,10 @@ func (s *Store) buryDead(ctx context.Context) {
 }
 
 func (s *Store) bury(ctx context.Context, id string) error {
-	if _, err := os.Lstat(filepath.Join(s.dir, "sessions", "edge-"+id)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(s.dir, "sessions", OwnSessionOf(id))); errors.Is(err, fs.ErrNotExist) {
 		return nil // it died before it had written anything
 	}
-	l := s.log("edge-" + id)
+	l := s.log(OwnSessionOf(id))
 	if _, err := l.Append(ctx); err != nil {
 		return err
 	}

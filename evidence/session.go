@@ -20,3 +20,16 @@ func ValidSession(id string) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-')
 	})
 }
+
+// ownPrefix stands before an edge's id in that of its own session.
+const ownPrefix = "edge-"
+
+// OwnSessionOf returns the id of the session that is edge's own (E2).
+func OwnSessionOf(edge string) string { return ownPrefix + edge }
+
+// OwnSession reports whether id names the session of an edge's own, where the
+// crossings go that belong to none (E2). It is nobody else's.
+func OwnSession(id string) bool {
+	edge, ok := strings.CutPrefix(id, ownPrefix)
+	return ok && edgeID.MatchString(edge)
+}

@@ -114,7 +114,7 @@ func Open(dataDir string, o Options) (*Store, error) {
 	if o.Run != nil {
 		s.own = s.log(o.Run.id)
 	} else {
-		s.own = s.log("edge-" + s.o.EdgeID)
+		s.own = s.log(OwnSessionOf(s.o.EdgeID))
 	}
 	s.own.Append(ctx) // its edge_started; what goes wrong is owed
 	if o.Run == nil { // else there is no log but the run's

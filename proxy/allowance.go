@@ -165,7 +165,7 @@ func (x *crossing) lacks(err error) {
 // account is by what name the lines of a ledger know the session of the crossing.
 func (x *crossing) account() string {
 	if x.log == x.edge.opt.Evidence.Own() {
-		return ownAccount + x.edge.opt.ID
+		return evidence.OwnSessionOf(x.edge.opt.ID)
 	}
 	return x.log.ID()
 }

@@ -74,7 +74,7 @@ type agent struct {
 // session is the one that records name: for an agent without a user name the
 // edge's own, which there is none of in a batch run (E2).
 func (a agent) session() string {
-	if id := a.log.ID(); a.user == "" && strings.HasPrefix(id, "edge-") {
+	if id := a.log.ID(); a.user == "" && evidence.OwnSession(id) {
 		return id
 	}
 	return a.user
@@ -91,7 +91,7 @@ func (e *Edge) identify(r *http.Request) (agent, rulings.Reason) {
 		return nobody, rulings.CredentialsRequired
 	case !ok || user == "" && e.opt.Credentials == nil:
 		return nobody, ""
-	case !evidence.ValidSession(user), strings.HasPrefix(user, "edge-"): // the edges' own logs are nobody's session
+	case !evidence.ValidSession(user), evidence.OwnSession(user):
 		return nobody, rulings.SessionInvalid
 	case e.opt.Credentials != nil && !e.opt.Credentials.Check(user, password):
 		return nobody, rulings.CredentialsRequired
@@ -121,7 +121,7 @@ func basicCredentials(field string) (user, password string, ok bool) {
 
 func credentialWords(reason rulings.Reason) rulings.Words {
 	if reason == rulings.SessionInvalid {
-		return rulings.Say("The proxy user name is the session's id: 1 to 128 letters, digits, '.', '_' or '-', not starting with '.' or 'edge-'.")
+		return rulings.Say("The proxy user name is the session's id: 1 to 128 letters, digits, '.', '_' or '-', not starting with '.', and not that of an edge's own log.")
 	}
 	return rulings.Say("The proxy asks for a session's id and its token as user name and password.")
 }

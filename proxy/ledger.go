@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"iter"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,17 +42,13 @@ func AllowanceOf(a rulings.Allowance) allowances.Allowance {
 // a ruling.
 var zones sync.Map
 
-// ownAccount stands before an edge's id where crossings are of no session of
-// their own. No session's id begins so.
-const ownAccount = "edge-"
-
 // RecordAllowanceGap writes a gap that no crossing is told of, such as a
 // reservation whose edge died, into the log of the session that the reservation was
 // for, or where that is not its own into the edge's. The error says that the record
 // is owed as a gap.
 func RecordAllowanceGap(store *evidence.Store, g allowances.Gap) error {
 	log := store.Own()
-	if !strings.HasPrefix(g.Crossing, ownAccount) {
+	if !evidence.OwnSession(g.Crossing) {
 		if l, err := store.Session(g.Crossing); err == nil {
 			log = l
 		}

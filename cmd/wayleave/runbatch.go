@@ -55,8 +55,8 @@ func (c *cli) runBatch(ctx context.Context, cfg *config, o runOptions, args []st
 	if o.session != "" {
 		return usage(errors.New("a batch run has one log and no sessions; leave out --session"))
 	}
-	if _, err := sessionID(o.batch, ""); err != nil || o.batch == "" {
-		return usage(fmt.Errorf("%q is no name of a run: use 1 to 128 letters, digits, '.', '_' and '-', not beginning with '.' or 'edge-'", o.batch))
+	if !evidence.ValidSession(o.batch) {
+		return usage(fmt.Errorf("%q is no name of a run: use 1 to 128 letters, digits, '.', '_' and '-', not beginning with '.'", o.batch))
 	}
 	mode, err := o.mode(cfg)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -27,8 +26,11 @@ func sessionID(given, prefix string) (string, error) {
 	if given == "" {
 		return newSessionID(prefix, time.Now()), nil
 	}
-	if !evidence.ValidSession(given) || strings.HasPrefix(given, "edge-") {
-		return "", usage(fmt.Errorf("%q is no session id: use 1 to 128 letters, digits, '.', '_' and '-', not beginning with '.' or 'edge-'", given))
+	if !evidence.ValidSession(given) {
+		return "", usage(fmt.Errorf("%q is no session id: use 1 to 128 letters, digits, '.', '_' and '-', not beginning with '.'", given))
+	}
+	if evidence.OwnSession(given) {
+		return "", usage(fmt.Errorf("%q is the id of an edge's own log", given))
 	}
 	return given, nil
 }
