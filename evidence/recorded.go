@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/wayleave/wayleave/rulings"
@@ -68,7 +67,7 @@ func (l *logLine) ruled(c *RuledCrossing, object func(rulings.Digest) ([]byte, e
 	c.Refused = rulings.Reason(readText(memberOf(l.member("refusal"), "reason")))
 	client := l.member("client")
 	c.UserAgent, c.User = readText(memberOf(client, "user_agent")), readText(memberOf(client, "session"))
-	if strings.HasPrefix(c.User, "edge-") { // an agent without a name (E2)
+	if OwnSession(c.User) { // an agent without a name (E2)
 		c.User = ""
 	}
 	for item := range itemsOf(l.member("spending")) {
