@@ -72,10 +72,7 @@ func (x *crossing) pass(r *http.Request, resp *http.Response) {
 	resp.Header = x.edge.responseFields(resp)
 	x.tellBreaches(resp.Header)
 	keepTrailers(resp.Trailer)
-	if r.ProtoMajor == 1 && r.ContentLength < 0 || x.uploading(r) {
-		// The request was chunked. Whether it also had a length, about which
-		// another reader may think otherwise, net/http does not tell, so what
-		// follows it is not read as a request (RFC 9112 6.1).
+	if endUnsure(r) || x.uploading(r) {
 		resp.Header["Connection"] = []string{"close"}
 	}
 	if r.ProtoMajor == 1 && resp.ContentLength >= 0 && len(resp.Trailer) > 0 {

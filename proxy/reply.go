@@ -118,7 +118,7 @@ func (e *Edge) response(r *http.Request, rep reply, crossing string) *http.Respo
 	if rep.Reason == rulings.CredentialsRequired {
 		h.Set("Proxy-Authenticate", `Basic realm="wayleave"`)
 	}
-	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > drainLimit) {
+	if endUnsure(r) || r.ProtoMajor == 1 && r.ContentLength > drainLimit {
 		h.Set("Connection", "close") // net/http then does not read the rest of the upload first
 	}
 	return &http.Response{StatusCode: p.Status, Header: h, ContentLength: int64(len(body)), Request: r,

@@ -20,6 +20,14 @@ func (x *crossing) uploading(r *http.Request) bool {
 	return x.watch.body.ReadCloser != nil && r.ProtoMajor == 1 && !x.watch.body.ended.Load()
 }
 
+// endUnsure reports whether another reader may think that r ended elsewhere, so
+// that what follows it is not read as a request (RFC 9112 6.1): it was chunked and
+// may have had a length too, or it is of HTTP/1.0 and may have named a coding.
+// net/http tells of neither.
+func endUnsure(r *http.Request) bool {
+	return r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ProtoMinor == 0)
+}
+
 // endUpload gives up the rest of an upload after an answer that did not wait for
 // it. net/http then closes the connection, but unless it has itself found the
 // body too long it does so at once, and the client's system would throw the
