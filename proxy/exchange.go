@@ -137,8 +137,10 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	x.watch.headRead()
 	x.rec.Address = x.watch.address()
 	if err != nil {
-		if ctx.Err() != nil {
+		if fault := x.watch.body.broken(); ctx.Err() != nil {
 			err = context.Cause(ctx)
+		} else if fault != nil {
+			err = fault
 		}
 		if x.watch.fresh.demanded && !isTimeout(err) {
 			// In TLS 1.3 a server that wants a certificate says so after the
@@ -336,7 +338,7 @@ func faultOfHead(r *http.Request, resp *http.Response) error {
 // unavailable answers a request that got no usable answer (N19), or ends it
 // without one when it was the client who left.
 func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
-	if r.Context().Err() != nil {
+	if r.Context().Err() != nil || leftUpload(err) {
 		x.gone(r)
 	}
 	f := failureOf(err)
@@ -358,6 +360,8 @@ func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
 		return x.refuse(r, loopRuling())
 	case rulings.SpendNotAllowed:
 		return x.refuse(r, rulings.RefuseSpending(x.watch.body.unspent.Load().fields, x.origin.Host))
+	case rulings.RequestInvalid: // what came of it was sent
+		return x.refuse(r, rulings.Ruling{Outcome: rulings.Refuse, Reason: f.reason, Stage: rulings.StageBefore, Detail: f.detail, Told: f.told})
 	}
 	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
 	if x.rec.HTTPStatus == 0 {

@@ -67,6 +67,8 @@ func sortFailure(err error) (rulings.Reason, rulings.Words) {
 	)
 	alert, alerted := alertOf(err)
 	switch {
+	case isUploadError(err):
+		return rulings.RequestInvalid, rulings.Say("The request's body is not framed as HTTP asks, so it had no end. The site may have seen some of it.")
 	case errors.Is(err, errPrivate):
 		return rulings.PrivateAddress, rulings.Say("The address of this host is not public and the operator's policy does not list it.")
 	case errors.Is(err, errOffline):

@@ -2,9 +2,30 @@ package proxy
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
+	"strings"
 )
+
+// An uploadError is what keeps a request's body from having an end although the
+// client is there: its framing is not valid. What net/http says of it quotes the
+// client, so it is not repeated.
+type uploadError struct{ err error }
+
+func (e *uploadError) Error() string { return "the request's body is not valid HTTP" }
+
+func isUploadError(err error) bool {
+	_, ok := errors.AsType[*uploadError](err)
+	return ok
+}
+
+// leftUpload reports whether err says that an HTTP/2 client left with its
+// connection: net/http ends the body for that a moment before the request.
+func leftUpload(err error) bool {
+	u, ok := errors.AsType[*uploadError](err)
+	return ok && strings.Contains(u.err.Error(), "client disconnected")
+}
 
 // beginUpload lets an answer go out before the upload has ended (N14). An error
 // means that the server cannot, and then it reads the upload first.

@@ -293,3 +293,52 @@ func TestN13AnUploadThatBreaksOffBreaksOffAtTheOrigin(t *testing.T) {
 		}
 	}
 }
+
+// An upload whose framing is not valid is the client's fault, and neither told
+// nor recorded as one of the site's.
+func TestN19AnUploadThatIsNotFramedIsTheClientsFault(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	// A site that waits for the end of the upload, which it is not given.
+	waiting := func(secure bool) *site {
+		return startSite(t, secure, func(v *visit) {
+			if _, err := io.Copy(io.Discard, v.req.Body); err == nil {
+				t.Error("the upload was whole at the origin")
+			}
+			v.Close()
+		})
+	}
+	check := func(s *site, status int) {
+		t.Helper()
+		if status != 400 {
+			t.Errorf("answered %d", status)
+		}
+		e.crossing(s.url).want(t, map[string]any{"outcome": "refused", "refusal.reason": "request_invalid", "refusal.whose": "edge", "refusal.stage": "before",
+			"told.status": 400, "failure": nil, "gaps": nil, "delivered": nil, "bytes.up": 3, "address": s.addr})
+	}
+	for name, body := range map[string]string{
+		"a size that is none":       "3\r\nabc\r\nzz\r\n",
+		"a chunk longer than said":  "3\r\nabcXX",
+		"a trailer without a colon": "3\r\nabc\r\n0\r\nbroken\r\n\r\n",
+	} {
+		for _, w := range http1 {
+			t.Run(w.name+", "+name, func(t *testing.T) {
+				s := waiting(w.secure)
+				c, target := e.rawBy(w, s.addr)
+				resp, text := c.ask("POST " + target("/") + " HTTP/1.1\r\nHost: " + s.addr + "\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+				if !strings.Contains(resp.Header.Get("Proxy-Status"), "error=http_request_error") || leaks.MatchString(text) {
+					t.Errorf("%v %s", resp.Header, text)
+				}
+				check(s, resp.StatusCode)
+				c.closed()
+			})
+		}
+	}
+	t.Run("intercepted HTTP/2, shorter than its length", func(t *testing.T) {
+		s := waiting(true)
+		h := e.h2(s.addr)
+		h.head(1, false, ":method", "POST", ":scheme", "https", ":authority", s.addr, ":path", "/", "content-length", "10")
+		must(t, h.WriteData(1, true, []byte("abc")))
+		status, _, _ := h.answer(1)
+		check(s, status)
+	})
+}

@@ -122,6 +122,11 @@ type countedBody struct {
 	n       atomic.Int64
 	ended   atomic.Bool // it was read to its end
 	unspent atomic.Pointer[errSpends]
+
+	// mu guards what follows: the transport may close the body while it reads.
+	mu     sync.Mutex
+	closed bool
+	fault  error // why it has no end; nil: it has, or nobody waited for it
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
@@ -130,7 +135,8 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		b.sum.Write(p[:n])
 	}
 	b.n.Add(int64(n)) // behind the sum: who sees all of it counted sees it summed
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		if names := payment.Spending(b.trailer); len(names) > 0 && !b.spends {
 			// Taking them off would be another request than the agent's.
 			b.unspent.Store(&errSpends{names})
@@ -138,8 +144,32 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		}
 		keepTrailers(b.trailer)
 		b.ended.Store(true)
+	case err != nil:
+		b.mu.Lock()
+		if !b.closed && b.fault == nil {
+			b.fault = err
+		}
+		b.mu.Unlock()
 	}
 	return n, err
+}
+
+func (b *countedBody) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	return b.ReadCloser.Close()
+}
+
+// broken returns what is wrong with the body as the client sent it; nil where
+// nothing is known to be.
+func (b *countedBody) broken() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fault == nil {
+		return nil
+	}
+	return &uploadError{b.fault}
 }
 
 // count is how much was taken; unknown when there was no body.
