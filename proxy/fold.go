@@ -10,15 +10,15 @@ import (
 	"github.com/wayleave/wayleave/rulings"
 )
 
-// maxFolded bounds how many addresses are kept apart; beyond it all share one
-// record a second for each reason.
+// maxFolded bounds how many sessions and addresses are kept apart; beyond it all
+// share one record a second for each reason.
 const maxFolded = 4096
 
 // foldWindow is the time in which refusals alike share one record.
 const foldWindow = time.Second
 
-// A folder puts refusals of the same kind from the same address into one record
-// per second. The first of them is recorded by itself, at once.
+// A folder puts a session's refusals of the same kind from the same address into
+// one record per second. The first of them is recorded by itself, at once.
 type folder struct {
 	edge *Edge
 
@@ -28,6 +28,7 @@ type folder struct {
 }
 
 type foldKey struct {
+	session string
 	address string
 	reason  rulings.Reason
 }
@@ -49,9 +50,9 @@ func (f *folder) fold(x *crossing) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := foldKey{hostOf(x.rec.Client.Address), x.rec.Refusal.Reason}
+	key := foldKey{x.log.ID(), hostOf(x.rec.Client.Address), x.rec.Refusal.Reason}
 	if _, ok := f.open[key]; !ok && len(f.open) >= maxFolded {
-		key.address = ""
+		key.session, key.address = "", ""
 	}
 	if e, ok := f.open[key]; ok {
 		// Of x, which its own goroutine goes on to answer, the record alone.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/wayleave/wayleave/evidence"
@@ -155,6 +156,34 @@ func TestE13RefusalsAlikeShareARecord(t *testing.T) {
 	}
 	if records > asked/4 {
 		t.Errorf("%d refusals left %d records", asked, records)
+	}
+}
+
+// What one session asked for stands in its own log, and is not counted in that of
+// another from the same address.
+func TestE12RefusalsOfTwoSessionsAreNotFolded(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	asked := map[string]int{"one": 3, "two": 5}
+	for session, n := range asked {
+		for range n {
+			resp := e.dial().send("GET http://u:p@site.test/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: " + basic(session, "x") + "\r\n\r\n")
+			if resp.StatusCode != 400 {
+				t.Fatalf("%s", resp.Status)
+			}
+		}
+	}
+	e.down() // writes what is folded
+	told := map[string]int{}
+	for _, r := range e.crossings() {
+		r.want(t, map[string]any{"client.session": r.session})
+		n := 1
+		if many, ok := r.at("repeated").(float64); ok {
+			n = int(many)
+		}
+		told[r.session] += n
+	}
+	if diff := cmp.Diff(asked, told); diff != "" {
+		t.Errorf("refusals by session (-want +got):\n%s", diff)
 	}
 }
 
