@@ -162,9 +162,9 @@ type rejection struct {
 // settle finds out where the request goes, or why it goes nowhere (N3, N4, N7).
 func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) *rejection {
 	switch {
-	case len(asWritten) > maxTargetBytes:
+	case len(r.RequestURI) > maxTargetBytes:
 		x.rec.URL = ""
-		return &rejection{rulings.TargetTooLong, fmt.Sprintf("a target of %d octets", len(asWritten)),
+		return &rejection{rulings.TargetTooLong, fmt.Sprintf("a target of %d octets", len(r.RequestURI)),
 			rulings.Say("The request target has more than % octets.", rulings.Number(maxTargetBytes))}
 	case r.Method == http.MethodConnect: // goproxy would open a tunnel of its own
 		return &rejection{rulings.RequestInvalid, "CONNECT inside a tunnel", rulings.Say("A tunnel cannot be opened inside a tunnel.")}

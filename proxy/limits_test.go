@@ -105,6 +105,13 @@ func TestN3ASlowHeadOnTheProxyPortIsGivenUp(t *testing.T) {
 	}
 }
 
+func status(either bool, one, other int) int {
+	if either {
+		return one
+	}
+	return other
+}
+
 // A head over 1 MiB is 431 and a target over 64 KiB 414, inside tunnels as well.
 func TestN3HeadsAndTargetsAreLimited(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
@@ -128,6 +135,8 @@ func TestN3HeadsAndTargetsAreLimited(t *testing.T) {
 				{"a field of 1,200 KiB", "/", field(1200 << 10), 431},
 				{"many fields of 1,200 KiB together", "/", strings.Repeat(field(1<<10), 1200), 431},
 				{"a target of 60 KiB", "/" + strings.Repeat("x", 60<<10), "", 204},
+				{"a target of 64 KiB, or longer by its authority", "/" + strings.Repeat("x", 64<<10-1), "", status(w == ways[0], 414, 204)},
+				{"a target of 64 KiB and an octet", "/" + strings.Repeat("x", 64<<10), "", 414},
 				{"a target of 70 KiB", "/" + strings.Repeat("x", 70<<10), "", 414},
 				{"a query of 70 KiB", "/?" + strings.Repeat("x", 70<<10), "", 414},
 			} {
