@@ -130,6 +130,19 @@ func TestN4AnotherAuthorityInsideTheTunnelReachesNobody(t *testing.T) {
 	}
 }
 
+// Over HTTP/2 a request may have the field Host beside :authority, and then both
+// name its tunnel's.
+func TestN4AHostBesideTheAuthorityIsTheSame(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for host, status := range map[string]int{"%": 200, "other.test": 421, "": 421} {
+		s := answering(t, true, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		host = strings.ReplaceAll(host, "%", s.addr)
+		if got, _, _ := e.h2(s.addr).do("GET", "/", "host", host); got != status || s.requests.Load() != int64(btoi(status == 200)) {
+			t.Errorf("host %q: %d, want %d; the site saw %d requests", host, got, status, s.requests.Load())
+		}
+	}
+}
+
 // The leaf is for the name the handshake asks for, so that an honest client that
 // resolved the name itself does not break before it is told why.
 func TestN4TheLeafIsForTheNameOfTheHandshake(t *testing.T) {

@@ -317,6 +317,11 @@ func (t *tunnel) mismatch(r *http.Request) *rejection {
 	if !t.same(t.origin.Scheme, r.Host) {
 		return wrong("the request", r.Host)
 	}
+	for _, host := range r.Header["Host"] { // beside :authority; of HTTP/1.1 it is in r.Host (RFC 9113 8.3.1)
+		if !t.same(t.origin.Scheme, host) {
+			return wrong("the request's Host", host)
+		}
+	}
 	if r.URL.IsAbs() && !t.same(r.URL.Scheme, r.URL.Host) {
 		return wrong("the request's URL", r.URL.Scheme+"://"+r.URL.Host)
 	}
