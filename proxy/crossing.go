@@ -136,7 +136,7 @@ func (e *Edge) policyFor(who agent) *rulings.Policy {
 
 func protocolOf(r *http.Request) string {
 	switch {
-	case isWebsocket(r.Header):
+	case asksWebsocket(r):
 		return "websocket"
 	case r.ProtoMajor == 2:
 		return "h2"

@@ -325,7 +325,7 @@ func usable(r *http.Request, resp *http.Response) error {
 
 func faultOfHead(r *http.Request, resp *http.Response) error {
 	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols && !(isWebsocket(r.Header) && isWebsocket(resp.Header)):
+	case resp.StatusCode == http.StatusSwitchingProtocols && !(asksWebsocket(r) && isWebsocket(resp.Header)):
 		return &headFault{failure{rulings.UpgradeFailed, "101 to a protocol that was not asked for",
 			rulings.Say("The site switched to a protocol the edge does not carry.")}}
 	case resp.StatusCode < 100, resp.ProtoMajor < 1, resp.ProtoMajor > 2:

@@ -192,10 +192,6 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 	return nil
 }
 
-// asksWebsocket reports whether r is a websocket handshake of RFC 6455, which
-// HTTP/2 does not have.
-func asksWebsocket(r *http.Request) bool { return r.ProtoMajor == 1 && isWebsocket(r.Header) }
-
 // turnAway records and answers a request that cannot be ruled. Many alike from
 // one address share a record, so that nobody fills the disk this way (E13).
 func (x *crossing) turnAway(r *http.Request, rej rejection) {

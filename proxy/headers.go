@@ -51,7 +51,7 @@ func (e *Edge) requestFields(r *http.Request) http.Header {
 	if httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers") {
 		out["Te"] = []string{"trailers"}
 	}
-	if isWebsocket(r.Header) {
+	if asksWebsocket(r) {
 		out["Connection"] = []string{"Upgrade"}
 		out["Upgrade"] = []string{"websocket"}
 	}
@@ -116,6 +116,13 @@ func (e *Edge) passed(h http.Header) bool {
 		}
 	}
 	return false
+}
+
+// asksWebsocket reports whether r is a websocket handshake: a bodiless GET over
+// HTTP/1.1 (RFC 6455 4.1). HTTP/1.0 has no Upgrade (RFC 9110 7.8), and HTTP/2 does
+// it another way.
+func asksWebsocket(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 && r.ContentLength == 0 && isWebsocket(r.Header)
 }
 
 // isWebsocket reports whether h asks for, or grants, a change to the websocket

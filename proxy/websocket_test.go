@@ -249,6 +249,34 @@ func TestN15AnotherProtocolIsA502(t *testing.T) {
 	}
 }
 
+// Only a bodiless GET over HTTP/1.1 asks for a websocket (RFC 6455 4.1, RFC 9110
+// 7.8): any other request is sent on without its Upgrade, and a 101 to it not used.
+func TestN15WhatIsNoHandshakeIsNotUpgraded(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for name, edit := range map[string]*strings.Replacer{
+		"HTTP/1.0":    strings.NewReplacer("HTTP/1.1", "HTTP/1.0"),
+		"POST":        strings.NewReplacer("GET ", "POST "),
+		"with a body": strings.NewReplacer("\r\n\r\n", "\r\nContent-Length: 4\r\n\r\nbody"),
+	} {
+		for _, w := range http1 {
+			s := startSite(t, w.secure, func(v *visit) {
+				if h := v.req.Header; h.Get("Upgrade") != "" || h.Get("Connection") != "" {
+					t.Errorf("%s, %s: the origin was asked with %v", w.name, name, h)
+				}
+				v.accept()
+			})
+			c, target := e.rawBy(w, s.addr)
+			resp, _ := c.ask(edit.Replace(handshake(target("/"), s.addr)))
+			if resp.StatusCode != 502 || reasonOf(resp) != "http_upgrade_failed" {
+				t.Errorf("%s, %s: %s, reason %s", w.name, name, resp.Status, reasonOf(resp))
+			}
+			if r := e.crossing(s.url); r.at("client.protocol") == "websocket" {
+				t.Errorf("%s, %s: recorded as a websocket: %s", w.name, name, r.raw)
+			}
+		}
+	}
+}
+
 // Terms rule a websocket as any other request.
 func TestN15AWebsocketIsRuled(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
