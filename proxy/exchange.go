@@ -153,7 +153,7 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	x.source = resp.Body
 	x.rec.HTTPStatus, x.rec.HTTPVersion = resp.StatusCode, versionOf(resp)
 	x.record(r, resp)
-	return resp, usable(r, resp)
+	return resp, usable(r, resp, x.watch.http2)
 }
 
 // roundTrip sends out on the connections it may use. A host that turns HTTP/1.1
@@ -314,21 +314,22 @@ type headFault struct{ failure }
 
 func (f *headFault) Error() string { return f.detail }
 
-// usable returns why the answer cannot be passed on, and then has closed it.
-func usable(r *http.Request, resp *http.Response) error {
-	fault := faultOfHead(r, resp)
+// usable returns why the answer, which came over a connection of HTTP/2 or of
+// HTTP/1.x, cannot be passed on, and then has closed it.
+func usable(r *http.Request, resp *http.Response, http2 bool) error {
+	fault := faultOfHead(r, resp, http2)
 	if fault != nil {
 		resp.Body.Close()
 	}
 	return fault
 }
 
-func faultOfHead(r *http.Request, resp *http.Response) error {
+func faultOfHead(r *http.Request, resp *http.Response, http2 bool) error {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols && !(asksWebsocket(r) && isWebsocket(resp.Header)):
 		return &headFault{failure{rulings.UpgradeFailed, "101 to a protocol that was not asked for",
 			rulings.Say("The site switched to a protocol the edge does not carry.")}}
-	case resp.StatusCode < 100, resp.ProtoMajor < 1, resp.ProtoMajor > 2:
+	case resp.StatusCode < 100, resp.ProtoMajor < 1, resp.ProtoMajor > 2, (resp.ProtoMajor == 2) != http2:
 		return &headFault{failure{rulings.HTTPProtocolError, fmt.Sprintf("%s with status %d", resp.Proto, resp.StatusCode),
 			rulings.Say("The site's answer is not valid HTTP.")}}
 	}

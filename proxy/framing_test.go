@@ -83,6 +83,7 @@ func TestN10AnInvalidAnswerIsA502(t *testing.T) {
 		"no HTTP":                "SSH-2.0-OpenSSH\r\n\r\n",
 		"101 nobody asked for":   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
 		"HTTP/3.0":               "HTTP/3.0 200 OK\r\n\r\n",
+		"HTTP/2.0 as a line":     "HTTP/2.0 200 OK\r\nContent-Length: 4\r\n\r\npage",
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, w := range []way{ways[0], ways[3]} {

@@ -152,7 +152,7 @@ func (x *crossing) replayed(r *http.Request) (*http.Response, error) {
 	x.source = resp.Body
 	x.rec.ServedFrom = evidence.ServedFrom{Recording: p.rec.Digest(), N: n}
 	x.rec.HTTPStatus = resp.StatusCode // its version is not recorded
-	return resp, usable(r, resp)
+	return resp, usable(r, resp, false)
 }
 
 // exchangeURL is by what a recording knows the request: the origin in its one

@@ -282,7 +282,7 @@ func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
 	if t.requests.Load() > 0 || t.clientLeft.Load() || e.stopping.Load() {
 		return
 	}
-	if !t.outOfTime.Load() && !speaksHTTP2(c) {
+	if !t.outOfTime.Load() && !speaksHTTP2(c) { // which has a timer of its own for silent clients
 		return // the parser turned away what came, and has said so; no request was made (E13)
 	}
 	x := &crossing{agent: t.agent, edge: e, policy: e.policyFor(t.agent)}
@@ -295,8 +295,7 @@ func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
 	x.unread(&tunnelConn{Conn: c, tunnel: t}, "the client sent no whole request head in its tunnel", context.DeadlineExceeded)
 }
 
-// speaksHTTP2 reports whether c carries HTTP/2, which has a timer of its own for
-// silent clients.
+// speaksHTTP2 reports whether c carries HTTP/2.
 func speaksHTTP2(c net.Conn) bool {
 	t, ok := c.(*tls.Conn)
 	return ok && t.ConnectionState().NegotiatedProtocol == "h2"

@@ -28,6 +28,7 @@ type upstreamWatch struct {
 	sent, got, head, done time.Time
 	aside                 time.Duration // of that between head and done which was not spent on the body
 	addr                  string
+	http2                 bool // the connection's protocol
 	fresh                 dialFacts
 	body                  countedBody
 	hooks                 httptrace.ClientTrace
@@ -62,7 +63,7 @@ func (w *upstreamWatch) gotConn(info httptrace.GotConnInfo) {
 	if w.once != nil && w.wrote.Load() {
 		w.once(errSentBefore)
 	}
-	w.got = time.Now()
+	w.got, w.http2 = time.Now(), speaksHTTP2(info.Conn)
 	d := dialledOf(info.Conn)
 	if d == nil {
 		w.addr = info.Conn.RemoteAddr().String()
