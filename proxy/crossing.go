@@ -166,6 +166,16 @@ func (x *crossing) govern(host string) {
 	}
 }
 
+// askedOf returns the target to ask the site for, which is r's own but for one: an
+// OPTIONS in absolute-form without a path is about the whole site (RFC 9112 3.2.4).
+func askedOf(r *http.Request) string {
+	target := targetOf(r.RequestURI)
+	if r.Method == http.MethodOptions && target == "/" && !strings.HasSuffix(r.RequestURI, "/") {
+		return "*"
+	}
+	return target
+}
+
 // targetOf cuts the path and query, byte for byte, out of a request target in
 // origin-form or absolute-form (RFC 9112 3.2). The asterisk-form stays.
 func targetOf(requestURI string) string {

@@ -178,8 +178,8 @@ func (x *crossing) sendable(r *http.Request, ctx context.Context) *http.Request 
 	path, query, hasQuery := strings.Cut(x.target, "?")
 	out.URL = &url.URL{Scheme: x.origin.Scheme, Host: x.origin.Authority(), RawQuery: query, ForceQuery: hasQuery && query == ""}
 	switch {
-	case x.edge.opt.Upstream.opt.Proxy != nil && x.origin.Scheme == "http":
-		out.URL.Opaque = "//" + x.origin.Authority() + path // absolute-form for the next proxy
+	case x.edge.opt.Upstream.opt.Proxy != nil && x.origin.Scheme == "http": // absolute-form for the next proxy
+		out.URL.Opaque = "//" + x.origin.Authority() + strings.TrimPrefix(path, "*") // which has no asterisk (RFC 9112 3.2.4)
 	case strings.HasPrefix(path, "//"):
 		out.URL.Path, out.URL.RawPath = unescaped(path), path
 	default:

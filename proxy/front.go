@@ -181,7 +181,11 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 	if err != nil {
 		return &rejection{rulings.RequestInvalid, err.Error(), rulings.Say("The host in the URL is not a valid name or address.")}
 	}
-	x.address(origin, asWritten, targetOf(r.RequestURI))
+	x.address(origin, asWritten, askedOf(r))
+	if x.target == "*" && r.Method != http.MethodOptions {
+		return &rejection{rulings.RequestInvalid, "the asterisk-form with another method than OPTIONS",
+			rulings.Say("The target * is for the method OPTIONS alone.")}
+	}
 	if !sendableAsWritten(x.target) {
 		return &rejection{rulings.RequestInvalid, "the target begins with // and has octets that are not allowed in a URL",
 			rulings.Say("The path begins with two slashes and has characters that must be escaped (RFC 3986). Escape them.")}

@@ -99,20 +99,49 @@ func TestN9UnknownMethodsPass(t *testing.T) {
 	}
 }
 
-// OPTIONS * is the origin's to answer.
-func TestN9TheAsteriskFormPassesInsideATunnel(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
-	for _, w := range http1[1:] {
-		s := startSite(t, w.secure, func(v *visit) {
-			if v.req.RequestURI != "*" || v.req.Method != "OPTIONS" {
-				t.Errorf("the origin was asked %s %s", v.req.Method, v.req.RequestURI)
+// OPTIONS * is the origin's to answer. In absolute-form it has no path (RFC 9112
+// 3.2.4), and behind a further proxy it goes on so.
+func TestN9TheAsteriskFormPasses(t *testing.T) {
+	next := startNextProxy(t, false)
+	direct, behind := startEdge(t, edgeSetup{}), startEdge(t, edgeSetup{upstream: func(o *UpstreamOptions) { o.Proxy = next.url }})
+	for _, e := range []*testEdge{direct, behind} {
+		for _, w := range ways {
+			s := startSite(t, w.secure, func(v *visit) {
+				if v.req.RequestURI != "*" && (e == direct || w.secure) || v.req.Method != "OPTIONS" {
+					t.Errorf("%s: the origin was asked %s %s", w.name, v.req.Method, v.req.RequestURI)
+				}
+				v.say("HTTP/1.1 200 OK\r\nAllow: GET, FROB\r\nContent-Length: 0\r\n\r\n")
+			})
+			if w.http2 {
+				if status, header, _ := e.h2(s.addr).do("OPTIONS", "*"); status != 200 || header.Get("Allow") != "GET, FROB" {
+					t.Errorf("%s: %d %v", w.name, status, header)
+				}
+				continue
 			}
-			v.say("HTTP/1.1 200 OK\r\nAllow: GET, FROB\r\nContent-Length: 0\r\n\r\n")
-		})
-		c, _ := e.rawBy(w, s.addr)
-		resp := c.send("OPTIONS * HTTP/1.1\r\nHost: " + s.addr + "\r\n\r\n")
-		if resp.StatusCode != 200 || resp.Header.Get("Allow") != "GET, FROB" || s.requests.Load() != 1 {
-			t.Errorf("%s: %s %v", w.name, resp.Status, resp.Header)
+			c, target := e.rawBy(w, s.addr)
+			asterisk := target("*")
+			if w == ways[0] {
+				asterisk = s.url
+			}
+			resp := c.send("OPTIONS " + asterisk + " HTTP/1.1\r\nHost: " + s.addr + "\r\n\r\n")
+			if resp.StatusCode != 200 || resp.Header.Get("Allow") != "GET, FROB" || s.requests.Load() != 1 {
+				t.Errorf("%s: %s %v", w.name, resp.Status, resp.Header)
+			}
+			if seen := "OPTIONS " + s.url + " "; e == behind && !w.secure && !strings.Contains(next.requests(), seen) {
+				t.Errorf("%s: the next proxy saw no %s, but\n%s", w.name, seen, next.requests())
+			}
+		}
+	}
+}
+
+// The asterisk stands for no page: only OPTIONS has it (RFC 9112 3.2.4).
+func TestN1TheAsteriskFormIsForOptionsAlone(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, w := range ways[1:] {
+		s := answering(t, w.secure, "HTTP/1.1 204 No Content\r\n\r\n")
+		send := sender(t, e, w, s)
+		if status := send("GET", "*"); status != 400 || s.requests.Load() != 0 {
+			t.Errorf("%s: %d, the origin saw %d requests", w.name, status, s.requests.Load())
 		}
 	}
 }
