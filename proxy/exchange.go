@@ -129,7 +129,7 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	}
 	ctx, headCame := x.headBy(ctx)
 	defer headCame()
-	out := x.sendable(r, httptrace.WithClientTrace(ctx, x.watch.trace(x.w, r)))
+	out := x.sendable(r, httptrace.WithClientTrace(ctx, x.watch.trace(x.edge, x.w, r)))
 	x.beginUpload(r)
 	x.rec.RequestedAt = time.Now()
 	x.watch.sent = x.rec.RequestedAt

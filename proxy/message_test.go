@@ -160,7 +160,7 @@ func TestN9InterimAnswersPass(t *testing.T) {
 			})
 			var interim []string
 			trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-				interim = append(interim, fmt.Sprint(code, h["Link"], h["Alt-Svc"], h["Keep-Alive"]))
+				interim = append(interim, fmt.Sprint(code, h["Link"], h["Alt-Svc"], h["Keep-Alive"], h["Via"]))
 				if code == 103 {
 					close(goOn)
 				}
@@ -169,7 +169,7 @@ func TestN9InterimAnswersPass(t *testing.T) {
 			r := request(t, "GET", s.url+"/", nil)
 			resp, err := e.by(w).Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 			text(t, resp, err)
-			if diff := cmp.Diff([]string{"102 [] [] []", "103 [</a> </b>] [] []"}, interim); diff != "" {
+			if diff := cmp.Diff([]string{"102 [] [] [] [1.1 " + e.via + "]", "103 [</a> </b>] [] [] [1.1 " + e.via + "]"}, interim); diff != "" {
 				t.Errorf("interim answers (-want +got):\n%s", diff)
 			}
 			if resp.StatusCode != 200 || resp.Header.Get("X-Final") != "1" || resp.Header["Link"] != nil {

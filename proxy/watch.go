@@ -40,20 +40,21 @@ type upstreamWatch struct {
 
 	// mu guards w against an interim answer that arrives, on a goroutine of the
 	// transport, after the request was given up. w is nil from then on.
-	mu sync.Mutex
-	w  http.ResponseWriter
+	mu   sync.Mutex
+	w    http.ResponseWriter
+	edge *Edge
 }
 
 // trace returns the hooks by which w sees the request r; interim answers go to
-// the client's writer.
-func (w *upstreamWatch) trace(client http.ResponseWriter, r *http.Request) *httptrace.ClientTrace {
+// the client's writer, by way of e.
+func (w *upstreamWatch) trace(e *Edge, client http.ResponseWriter, r *http.Request) *httptrace.ClientTrace {
 	t := &w.hooks
 	t.GotConn = w.gotConn
 	if w.once != nil {
 		t.WroteHeaders = func() { w.wrote.Store(true) }
 	}
 	if r.ProtoAtLeast(1, 1) { // HTTP/1.0 knows no interim answers
-		w.w = client
+		w.edge, w.w = e, client
 		t.Got1xxResponse = w.interim
 	}
 	return t
@@ -87,6 +88,11 @@ func (w *upstreamWatch) interim(code int, header textproto.MIMEHeader) error {
 	maps.Copy(h, endToEnd(http.Header(header)))
 	delete(h, "Alt-Svc") // as in the final answer
 	delete(h, breachField)
+	if w.http2 {
+		w.edge.addVia(h, 2, 0)
+	} else {
+		w.edge.addVia(h, 1, 1) // HTTP/1.0 has no interim answers
+	}
 	w.w.WriteHeader(code)
 	clear(h)
 	return nil
