@@ -123,7 +123,7 @@ func (x *crossing) charged(resp *http.Response) {
 func (x *crossing) uncharged() {
 	switch {
 	case x.bill.reserved == nil:
-	case x.rec.Address == "" && x.watch.address() == "": // there was no connection to send it on
+	case x.watch.address() == "": // there was no connection to send it on
 		x.lacks(x.bill.reserved.Release())
 		x.bill.reserved = nil
 	default:

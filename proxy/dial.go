@@ -41,6 +41,14 @@ type legError struct {
 func (e *legError) Error() string { return string(e.leg) + ": " + e.err.Error() }
 func (e *legError) Unwrap() error { return e.err }
 
+// A dialError is a dial that brought no connection, with what is known of it.
+type dialError struct {
+	facts dialFacts
+	error
+}
+
+func (e *dialError) Unwrap() error { return e.error }
+
 // A guardedDialer dials TCP and judges each address just before it is used, on
 // what the name resolved to (N18): a check before the resolution could be
 // fooled by a second answer.
@@ -53,7 +61,7 @@ type guardedDialer struct {
 	own []netip.AddrPort
 }
 
-// dialFacts are what a record tells of a connection.
+// dialFacts are what a record tells of a connection, or of one that was not had.
 type dialFacts struct {
 	address           string
 	dns, connect, tls time.Duration
@@ -111,7 +119,7 @@ func (d *guardedDialer) dial(ctx context.Context, policy *rulings.Policy, networ
 		},
 	}).DialContext(ctx, network, addr)
 	if err != nil {
-		return nil, &legError{legConnect, err}
+		return nil, &dialError{watch.facts(err, time.Since(start)), &legError{legConnect, err}}
 	}
 	total, dns := time.Since(start), time.Duration(watch.took.Load())
 	return &dialledConn{Conn: conn, facts: dialFacts{address: conn.RemoteAddr().String(), dns: dns, connect: total - dns}}, nil
@@ -211,4 +219,15 @@ type dialWatch struct {
 func (w *dialWatch) dnsStart(httptrace.DNSStartInfo) { w.start.Store(time.Now().UnixNano()) }
 func (w *dialWatch) dnsDone(httptrace.DNSDoneInfo) {
 	w.took.Store(time.Now().UnixNano() - w.start.Load())
+}
+
+// facts are what is known of a dial that ended in err after total. What the guard
+// turned down was not dialled.
+func (w *dialWatch) facts(err error, total time.Duration) dialFacts {
+	f := dialFacts{dns: time.Duration(w.took.Load())}
+	op, ok := errors.AsType[*net.OpError](err)
+	if ok && op.Addr != nil && !errors.Is(err, errPrivate) && !errors.Is(err, errOffline) && !errors.Is(err, errLoop) {
+		f.address, f.connect = op.Addr.String(), total-f.dns
+	}
+	return f
 }

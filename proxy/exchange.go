@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -137,6 +139,7 @@ func (x *crossing) send(r *http.Request) (*http.Response, error) {
 	x.watch.headRead()
 	x.rec.Address = x.watch.address()
 	if err != nil {
+		x.undialled(err)
 		if fault := x.watch.body.broken(); ctx.Err() != nil {
 			err = context.Cause(ctx)
 		} else if fault != nil {
@@ -166,6 +169,13 @@ func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
 		return u.pool(x.policy).multi.RoundTrip(out)
 	}
 	return resp, err
+}
+
+// undialled records how far a dial came that brought no connection.
+func (x *crossing) undialled(err error) {
+	if d, ok := errors.AsType[*dialError](err); ok {
+		x.rec.Address, x.watch.fresh = cmp.Or(d.facts.address, x.rec.Address), d.facts
+	}
 }
 
 // sendable is the request as it leaves the edge. The target keeps every octet

@@ -120,6 +120,17 @@ func TestN19EachFailureIsNamed(t *testing.T) {
 			if unanswered := r.at("http_status") == nil; unanswered != strings.Contains(r.raw, `"dependency_unavailable"`) {
 				t.Errorf("an answer came: %v; the gap does not fit: %s", !unanswered, r.raw)
 			}
+			// The legs that ran are timed, and what was dialled has an address.
+			named := strings.HasPrefix(c.reason, "dns_")
+			_, address, _ := strings.Cut(base, "://")
+			if got := r.at("address"); named != (got == nil) || !named && got != address {
+				t.Errorf("address %v, and what was asked is %s", got, base)
+			}
+			for leg, ran := range map[string]bool{"dns": named, "connect": !named, "tls": c.reason == "tls_protocol_error"} {
+				if got := r.at("timings." + leg); ran != (got != nil) {
+					t.Errorf("timings.%s is %v", leg, got)
+				}
+			}
 			if r.at("failure.detail") == nil {
 				t.Error("the record does not say what went wrong")
 			}

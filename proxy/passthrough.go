@@ -45,8 +45,8 @@ func (e *Edge) passThrough(x *crossing, r *http.Request, conn net.Conn, early []
 	x.observed()
 	defer up.Close()
 	if d := dialledOf(up); d != nil {
-		x.rec.Address = d.facts.address
-		x.watch.fresh = d.facts
+		x.watch.addr, x.watch.fresh = d.facts.address, d.facts
+		x.rec.Address = x.watch.address()
 		up = d.Conn // bare, so that the kernel can splice
 	}
 	x.open()
@@ -97,6 +97,7 @@ func (x *crossing) writeEstablished(conn net.Conn) error {
 
 // failTunnel answers a CONNECT whose dial did not succeed.
 func (x *crossing) failTunnel(conn net.Conn, r *http.Request, err error) {
+	x.undialled(err)
 	f := failureOf(err)
 	refusals := map[rulings.Reason]rulings.Ruling{
 		rulings.PrivateAddress: rulings.RefuseAddress(x.origin.Host),

@@ -168,16 +168,17 @@ func (u *Upstream) dialTLS(ctx context.Context, policy *rulings.Policy, network,
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
 	start := time.Now()
+	d := dialledOf(raw)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		raw.Close()
+		facts := d.facts
+		facts.tls = time.Since(start)
 		if demanded && !isTimeout(err) {
 			err = fmt.Errorf("%w: %w", errDemanded, err)
 		}
-		return nil, &legError{leg: legTLS, err: err}
+		return nil, &dialError{facts, &legError{leg: legTLS, err: err}}
 	}
-	if d := dialledOf(raw); d != nil {
-		d.facts.tls, d.facts.demanded = time.Since(start), demanded
-	}
+	d.facts.tls, d.facts.demanded = time.Since(start), demanded
 	return conn, nil
 }
 
