@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/wayleave/wayleave/admin"
 	"github.com/wayleave/wayleave/evidence"
+	"github.com/wayleave/wayleave/internal/durable"
 	"github.com/wayleave/wayleave/proxy"
 )
 
@@ -63,7 +65,7 @@ func (e *edge) status() admin.Status {
 		Edge: e.id, Version: version(), Started: e.started, Execution: e.execution(),
 		Listen:   admin.Listen{Proxy: e.at.Proxy, Admin: e.at.Admin},
 		Evidence: admin.EvidenceStatus{Complete: len(owing) == 0, Owed: len(owing), Records: e.store.Owed()},
-		Stores:   append([]admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}}, e.ledgerStatus()...),
+		Stores:   append([]admin.StoreStatus{{Name: "evidence", Healthy: len(owing) == 0}}, e.storeStatus()...),
 
 		Allowances: e.allowanceStatus(),
 	}
@@ -81,8 +83,8 @@ var (
 	errNoPolicy   = errors.New("the policy does not load")
 )
 
-// ready is nil while the edge serves, its policy loads and no log owes evidence
-// (N25, O3, E30).
+// ready is nil while the edge serves, its policy loads, no log owes evidence, and
+// pace and terms can be kept (N25, O3, E30).
 func (e *edge) ready() error {
 	switch {
 	case !e.serving.Load():
@@ -90,7 +92,46 @@ func (e *edge) ready() error {
 	case e.policy.Load() == nil:
 		return errNoPolicy
 	}
-	return e.store.Healthy()
+	return errors.Join(e.store.Healthy(), e.pacingHealthy(), e.book.Healthy())
+}
+
+// nowhere is a host that nobody has (RFC 6761 6.4). Its pace is looked at to see
+// whether the store of the pace answers.
+const nowhere = "store.invalid"
+
+// pacingHealthy returns why the pacing store does not answer; nil where it does,
+// or where nothing is paced.
+func (e *edge) pacingHealthy() error {
+	pacing := e.paced()
+	if pacing == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), healthPatience)
+	defer cancel()
+	if _, _, err := pacing.Store.Look(ctx, nowhere); err != nil || e.cfg.paceStore.url != nil {
+		return err
+	}
+	err := durable.Usable(backoffDir(e.cfg.data))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it is made when a host first has a pace
+	}
+	return err
+}
+
+// storeStatus is the health of what is kept beside the evidence (A5).
+func (e *edge) storeStatus() (list []admin.StoreStatus) {
+	if e.paced() != nil {
+		s := admin.StoreStatus{Name: "pacing", Healthy: e.pacingHealthy() == nil}
+		if !s.Healthy {
+			s.Detail = "the pacing store does not answer, so requests that it paces are refused"
+		}
+		list = append(list, s)
+	}
+	s := admin.StoreStatus{Name: "terms", Healthy: e.book.Healthy() == nil}
+	if !s.Healthy {
+		s.Detail = "what sources say cannot be kept"
+	}
+	return append(append(list, s), e.ledgerStatus()...)
 }
 
 // askEdge asks a running edge's admin API. The caller closes the answer.

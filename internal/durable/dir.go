@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // SyncDir puts the names in dir on disk: whatever was made, renamed or removed
@@ -56,6 +58,18 @@ func mkdir(path string, perm fs.FileMode) error {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// Usable returns why files cannot be made in dir; nil where they can, as long as
+// there is room.
+func Usable(dir string) error {
+	if err := requireDir(dir); err != nil {
+		return err
+	}
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return &fs.PathError{Op: "access", Path: dir, Err: err}
+	}
+	return nil
 }
 
 func requireDir(path string) error {

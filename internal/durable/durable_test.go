@@ -189,3 +189,20 @@ func wantOnly(t *testing.T, dir, name string) {
 		}
 	}
 }
+
+// Whether files can be made in a directory is told without making one.
+func TestUsableDirectories(t *testing.T) {
+	dir := t.TempDir()
+	if err := durable.Usable(dir); err != nil {
+		t.Errorf("a directory: %v", err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, filepath.Join(dir, "missing")} {
+		if durable.Usable(path) == nil {
+			t.Errorf("%s is usable", filepath.Base(path))
+		}
+	}
+}

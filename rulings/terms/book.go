@@ -89,7 +89,7 @@ type Book struct {
 // Open returns the book kept in dir, which it makes when it is not there.
 func Open(dir string, o Options) (*Book, error) {
 	held := cmp.Or(o.Held, dir)
-	for _, sub := range []string{filepath.Join(dir, "objects"), filepath.Join(held, robotsKind.dir), filepath.Join(held, licenceKind.dir), filepath.Join(held, tdmKind.dir)} {
+	for _, sub := range directories(dir, held) {
 		if err := durable.MkdirAll(sub, 0o700); err != nil {
 			return nil, fmt.Errorf("opening the book of terms: %w", err)
 		}
@@ -105,6 +105,21 @@ func Open(dir string, o Options) (*Book, error) {
 	}
 	b.saver = startSaver(func(e *entry, k *known) { e.shelf.save(e, k) })
 	return b, nil
+}
+
+// directories are those that a book writes to.
+func directories(dir, held string) []string {
+	return []string{filepath.Join(dir, "objects"), filepath.Join(held, robotsKind.dir), filepath.Join(held, licenceKind.dir), filepath.Join(held, tdmKind.dir)}
+}
+
+// Healthy returns why the book cannot keep what is read; nil while it can.
+func (b *Book) Healthy() error {
+	for _, sub := range directories(b.dir, b.held) {
+		if err := durable.Usable(sub); err != nil {
+			return fmt.Errorf("the book of terms: %w", err)
+		}
+	}
+	return nil
 }
 
 // fillIn puts what nil stands for in place of it.
