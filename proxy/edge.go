@@ -86,6 +86,7 @@ type Edge struct {
 	folded  folder
 
 	outer, inner http.Server
+	clients      sync.Map // net.Conn -> *client, of outer's connections
 	tunnelled    chanListener
 	baseCtx      context.Context
 	stop         context.CancelFunc
@@ -142,9 +143,7 @@ func New(o Options) (*Edge, error) {
 	e.folded.edge = e
 	e.tunnelled.init()
 	e.outer = e.server(http.HandlerFunc(e.front))
-	e.outer.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, clientKey{}, &client{conn: c})
-	}
+	e.outer.ConnContext, e.outer.ConnState = e.clientContext, e.clientState
 	e.inner = e.server(http.HandlerFunc(e.inside))
 	e.inner.Protocols = new(http.Protocols)
 	e.inner.Protocols.SetHTTP1(true)

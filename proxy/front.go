@@ -21,6 +21,7 @@ import (
 // front takes what reaches the proxy port: requests in absolute-form and
 // CONNECT (N1).
 func (e *Edge) front(w http.ResponseWriter, r *http.Request) {
+	noteAsked(r)
 	switch {
 	case r.Method == http.MethodConnect:
 		e.connect(w, r)
@@ -42,6 +43,7 @@ func (e *Edge) front(w http.ResponseWriter, r *http.Request) {
 func (e *Edge) inside(w http.ResponseWriter, r *http.Request) {
 	t, _ := r.Context().Value(tunnelKey{}).(*tunnel)
 	t.requests.Add(1)
+	noteAsked(r)
 	if r.Host == "" { // HTTP/1.0 need not name the host
 		r.Host = strings.TrimPrefix(t.origin.String(), t.origin.Scheme+"://")
 	}

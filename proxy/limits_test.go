@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // trickle writes one octet after another until the other end closes, so that no
@@ -164,21 +166,44 @@ func TestN3HeadsAndTargetsAreLimited(t *testing.T) {
 // What the parser turns away never becomes a request: it leaves no record, in a
 // tunnel as on the proxy port (E13).
 func TestE13WhatIsNoRequestLeavesNoRecord(t *testing.T) {
-	e := startEdge(t, edgeSetup{})
-	c := e.dial()
-	if resp := c.send("GET http://site.test/ HTTP/1.1\r\nbroken\r\n\r\n"); resp.StatusCode != 400 {
+	reg := prometheus.NewRegistry()
+	e := startEdge(t, edgeSetup{options: func(o *Options) { o.Metrics = reg }})
+	want := 0.0
+	for _, w := range http1 {
+		for head, status := range map[string]int{
+			"broken\r\n\r\n":                                   400,
+			"X: " + strings.Repeat("x", 1200<<10):              431,
+			"Host: 127.0.0.1:443\r\nExpect: x\r\n\r\n":         417,
+			"Host: x\r\nTransfer-Encoding: odd\r\n\r\n":        501,
+			"Host: x\r\nX\x01: y\r\nContent-Length: 4\r\n\r\n": 400,
+		} {
+			c, target := e.rawBy(w, "127.0.0.1:443")
+			go c.WriteString("GET " + target("/") + " HTTP/1.1\r\n" + head)
+			if resp := c.head(false); resp.StatusCode != status {
+				t.Errorf("%s, %.20q: %s", w.name, head, resp.Status)
+			}
+			c.closed()
+			want++
+		}
+	}
+	e.dial().Close() // who says nothing asks for nothing
+	if resp := e.dial().send("GET /origin-form HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); resp.StatusCode != 400 {
 		t.Errorf("%s", resp.Status)
 	}
-	for _, w := range http1[1:] {
-		c, _ := e.rawBy(w, "127.0.0.1:443")
-		if resp := c.send("GET / HTTP/1.1\r\nbroken\r\n\r\n"); resp.StatusCode != 400 {
-			t.Errorf("%s: %s", w.name, resp.Status)
+	for range 1000 { // the last is counted when its connection is given up
+		if counted(t, reg, "wayleave_unread_heads_total") == want {
+			break
 		}
-		c.closed()
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got := counted(t, reg, "wayleave_unread_heads_total"); got != want {
+		t.Errorf("%v heads are counted, want %v", got, want)
 	}
 	e.down()
 	for _, r := range e.crossings() {
-		t.Errorf("recorded: %s", r.raw)
+		if r.at("refusal.detail") != "origin-form request to the proxy port" {
+			t.Errorf("recorded: %s", r.raw)
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ type metrics struct {
 	bytes         *prometheus.CounterVec
 	tunnels       prometheus.Gauge
 	interceptions prometheus.Counter
+	unreadHeads   prometheus.Counter
 	pace          paceMetrics
 
 	allowances    *prometheus.CounterVec
@@ -47,6 +48,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Tunnels now being passed through unread."}),
 		interceptions: prometheus.NewCounter(prometheus.CounterOpts{Name: "wayleave_interception_failures_total",
 			Help: "Tunnels in which the TLS handshake with the client did not succeed."}),
+		unreadHeads: prometheus.NewCounter(prometheus.CounterOpts{Name: "wayleave_unread_heads_total",
+			Help: "Requests of clients that were turned away or given up before they were any: a head that is malformed, too long, never whole, or has an Expect that nobody knows."}),
 		pace: newPaceMetrics(reg, paceOfAgents),
 		allowances: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "wayleave_allowance_crossings_total",
 			Help: "Crossings to services with a price, by allowance and what it decided: reserved, carried or declined."}, []string{"allowance", "decision"}),
@@ -56,7 +59,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.firstByte, m.connect, m.tls = m.legs.WithLabelValues("first_byte"), m.legs.WithLabelValues("connect"), m.legs.WithLabelValues("tls")
 	m.up, m.down = m.bytes.WithLabelValues("up"), m.bytes.WithLabelValues("down")
 	if reg != nil {
-		reg.MustRegister(m.crossings, m.legs, m.bytes, m.tunnels, m.interceptions, m.allowances, m.allowanceGaps)
+		reg.MustRegister(m.crossings, m.legs, m.bytes, m.tunnels, m.interceptions, m.unreadHeads, m.allowances, m.allowanceGaps)
 	}
 	return m
 }

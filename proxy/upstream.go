@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -283,6 +284,8 @@ func (u *Upstream) Close() {
 // must not serve anybody else.
 type client struct {
 	conn net.Conn // as it was accepted; nil in tests of parts
+
+	begun, asked atomic.Int64 // requests of which an octet came, and those whose head was read
 
 	mu     sync.Mutex
 	bound  *http.Transport
