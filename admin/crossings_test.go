@@ -98,7 +98,7 @@ func TestCrossingsA6RefuseSillyParameters(t *testing.T) {
 	queries := []string{
 		"limit=1000000000", "limit=1001", "limit=-1", "limit=0", "limit=abc", "limit=", "limit=1.5", "limit=0x10", "limit=010", "limit=99999999999999999999",
 		"cursor=", "cursor=x", "cursor=AAAA", "session=", "session=..", "host=", "host=a%20b", "host=a.test:80", "url=", "reason=", "reason=nonsense", "reason=robots_Disallow",
-		"whose=agent", "class=Source", "outcome=ok", "term=", "term=robots", "term=" + strings.Repeat("A", 64), "status=99", "status=600", "status=4xx", "status=+40", "from=yesterday",
+		"whose=agent", "class=Source", "outcome=ok", "term=", "term=robots", "term=" + strings.Repeat("A", 64), "status=99", "status=1000", "status=099", "status=4xx", "status=+40", "from=yesterday",
 		"from=2026-01-01", "to=1", "gap=yes", "gap=", "breach=1",
 	}
 	for _, query := range queries {
