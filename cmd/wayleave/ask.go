@@ -54,7 +54,7 @@ Exits 3 when the answer hangs on terms that are not held (--no-fetch).`,
 }
 
 func (c *cli) ask(ctx context.Context, cfg *config, o askOptions, url string) error {
-	if _, _, err := splitURL(url); err != nil {
+	if _, _, err := splitURL(url); err != nil && !o.asJSON { // whose answer is that of /v1/explain (A11)
 		return usage(err)
 	}
 	x, closeBook, err := openExplainer(cfg)
