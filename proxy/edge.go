@@ -86,7 +86,7 @@ type Edge struct {
 	folded  folder
 
 	outer, inner http.Server
-	clients      sync.Map // net.Conn -> *client, of outer's connections
+	clients      sync.Map // net.Conn -> *client, of their connections
 	tunnelled    chanListener
 	baseCtx      context.Context
 	stop         context.CancelFunc
@@ -143,16 +143,15 @@ func New(o Options) (*Edge, error) {
 	e.folded.edge = e
 	e.tunnelled.init()
 	e.outer = e.server(http.HandlerFunc(e.front))
-	e.outer.ConnContext, e.outer.ConnState = e.clientContext, e.clientState
+	e.outer.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return e.clientContext(ctx, c, new(client)) }
+	e.outer.ConnState = e.clientState
 	e.inner = e.server(http.HandlerFunc(e.inside))
 	e.inner.Protocols = new(http.Protocols)
 	e.inner.Protocols.SetHTTP1(true)
 	e.inner.Protocols.SetHTTP2(true)
 	e.inner.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		t := tunnelOf(c)
-		t.client.conn = c
-		ctx = context.WithValue(ctx, tunnelKey{}, t)
-		return context.WithValue(ctx, clientKey{}, &t.client)
+		return e.clientContext(context.WithValue(ctx, tunnelKey{}, t), c, &t.client)
 	}
 	e.inner.ConnState = e.tunnelState
 	return e, nil
@@ -201,11 +200,14 @@ func (e *Edge) Shutdown(ctx context.Context) (broken int) {
 	outerErr := e.outer.Shutdown(ctx)
 	e.setupDone(ctx)
 	innerErr := e.inner.Shutdown(ctx)
+	if outerErr != nil || innerErr != nil {
+		broken = e.busy()
+	}
 	e.stop()
 	e.outer.Close()
 	e.inner.Close()
 	e.mu.Lock()
-	broken = len(e.tunnels)
+	broken += len(e.tunnels)
 	for c := range e.tunnels {
 		c.Close()
 	}
@@ -213,9 +215,6 @@ func (e *Edge) Shutdown(ctx context.Context) (broken int) {
 	e.serveInner.Do(func() { close(e.innerDone) }) // never served: nothing to wait for
 	<-e.innerDone
 	e.setup.Wait()
-	if outerErr != nil || innerErr != nil {
-		broken++
-	}
 	e.exchanges.Wait()
 	e.folded.flush()
 	return broken

@@ -106,6 +106,45 @@ func TestN25WhatOutlastsTheGraceIsBrokenOffAndRecorded(t *testing.T) {
 	}
 }
 
+// Each connection that is broken off counts, and those on which nothing was under
+// way do not.
+func TestN25WhatIsBrokenOffIsCounted(t *testing.T) {
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			const clients = 3
+			e := startEdge(t, edgeSetup{})
+			arrived := make(chan struct{}, clients)
+			o := startOrigin(t, "", !w.secure, func(_ http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/idle" {
+					return
+				}
+				arrived <- struct{}{}
+				<-r.Context().Done()
+			})
+			for range clients {
+				get(t, e.by(w), o.URL+"/idle") // and the connection stays
+			}
+			for e.busy() > 0 { // the answer comes a moment before its exchange has ended
+				time.Sleep(time.Millisecond)
+			}
+			for range clients {
+				client := e.by(w)
+				go func() {
+					if resp, err := client.Get(o.URL + "/"); err == nil {
+						resp.Body.Close()
+					}
+				}()
+			}
+			for range clients {
+				<-arrived
+			}
+			if broken := e.stop(10 * time.Millisecond); broken != clients {
+				t.Errorf("%d connections are said to have been broken off, want %d", broken, clients)
+			}
+		})
+	}
+}
+
 // A websocket has no end that the edge could wait for; that the edge ended it,
 // and not one of its sides, is in the record.
 func TestN25AWebsocketIsAbandonedWhenTheEdgeStops(t *testing.T) {

@@ -275,16 +275,11 @@ func (x *crossing) unread(c *tunnelConn, what string, err error) {
 // tunnelState watches the inner server's connections: one that ends without a
 // request, and not by the client's own doing, was silent until a deadline.
 func (e *Edge) tunnelState(c net.Conn, state http.ConnState) {
-	t := tunnelOf(c)
-	switch {
-	case state == http.StateActive:
-		t.client.begun.Add(1)
+	e.clientState(c, state)
+	if state != http.StateClosed {
 		return
-	case state != http.StateClosed:
-		return
-	case !speaksHTTP2(c): // which does not begin one request behind another
-		e.countHeads(&t.client)
 	}
+	t := tunnelOf(c)
 	if t.requests.Load() > 0 || t.clientLeft.Load() || e.stopping.Load() {
 		return
 	}

@@ -285,6 +285,7 @@ func (u *Upstream) Close() {
 type client struct {
 	conn net.Conn // as it was accepted; nil in tests of parts
 
+	busy         atomic.Bool  // a request is under way
 	begun, asked atomic.Int64 // requests of which an octet came, and those whose head was read
 
 	mu     sync.Mutex
