@@ -231,6 +231,9 @@ func (x *crossing) limitResend(out *http.Request) {
 		noResend(out)
 	default:
 		out.Body = http.NoBody // an HTTP/2 request has a body of its own kind even when it has none
+		if len(out.Header["Content-Length"]) > 0 {
+			out.TransferEncoding = []string{"identity"} // has a length of 0 written with any method
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The length an origin announces survives, also where no body follows.
@@ -205,6 +207,32 @@ func TestN10ARequestThatCannotBeFramedIsA400(t *testing.T) {
 				c.closed()
 			}
 		})
+	}
+}
+
+// A request that says it has an empty body says so at the origin, and one that says
+// nothing does not.
+func TestN9ALengthOfZeroPasses(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, method := range []string{"DELETE", "PROPFIND", "POST"} {
+		for _, w := range http1 {
+			var got []string
+			s := startSite(t, w.secure, func(v *visit) {
+				got = append(got, fmt.Sprint(v.req.Header["Content-Length"], v.req.TransferEncoding))
+				v.say("HTTP/1.1 204 No Content\r\n\r\n")
+			})
+			c, target := e.rawBy(w, s.addr)
+			head := method + " " + target("/") + " HTTP/1.1\r\nHost: " + s.addr + "\r\n"
+			c.send(head + "Content-Length: 0\r\n\r\n")
+			c.send(head + "\r\n")
+			want := []string{"[0] []", "[] []"}
+			if method == "POST" {
+				want[1] = "[0] []" // net/http says it of those that usually have one
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s by %s: lengths at the origin (-want +got):\n%s", method, w.name, diff)
+			}
+		}
 	}
 }
 
