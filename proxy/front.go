@@ -188,6 +188,9 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 		return &rejection{rulings.RequestInvalid, "the asterisk-form with another method than OPTIONS",
 			rulings.Say("The target * is for the method OPTIONS alone.")}
 	}
+	if hops, ok := maxForwards(r); ok && hops == 0 {
+		return &rejection{rulings.RequestInvalid, "Max-Forwards is 0", rulings.Say("The request's Max-Forwards is 0, so it ends at this proxy.")}
+	}
 	if !sendableAsWritten(x.target) {
 		return &rejection{rulings.RequestInvalid, "the target begins with // and has octets that are not allowed in a URL",
 			rulings.Say("The path begins with two slashes and has characters that must be escaped (RFC 3986). Escape them.")}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/textproto"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -63,8 +64,21 @@ func (e *Edge) requestFields(r *http.Request) http.Header {
 			out[strings.ToLower(name)] = v
 		}
 	}
+	if hops, ok := maxForwards(r); ok {
+		out["Max-Forwards"] = []string{strconv.FormatUint(hops-1, 10)}
+	}
 	e.addVia(out, r.ProtoMajor, r.ProtoMinor)
 	return out
+}
+
+// maxForwards is how many hops an OPTIONS or TRACE may still go, if it says
+// (RFC 9110 7.6.2). With none left it is not sent on.
+func maxForwards(r *http.Request) (hops uint64, ok bool) {
+	if r.Method != http.MethodOptions && r.Method != http.MethodTrace {
+		return 0, false
+	}
+	hops, err := strconv.ParseUint(r.Header.Get("Max-Forwards"), 10, 64)
+	return hops, err == nil
 }
 
 // responseFields turns the fields of an answer into what is passed to the client.

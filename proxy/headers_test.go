@@ -76,6 +76,33 @@ func TestN8N9FieldsOfARequest(t *testing.T) {
 	})
 }
 
+// OPTIONS and TRACE go as many hops as they say (RFC 9110 7.6.2), and the last does
+// not send them on.
+func TestN9MaxForwardsIsCountedDown(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, c := range []struct {
+		method, hops string
+		want         string // what the origin reads; empty: it is not asked
+	}{
+		{"OPTIONS", "5", "4"}, {"TRACE", "1", "0"}, {"OPTIONS", "0", ""}, {"TRACE", "00", ""}, {"GET", "5", "5"}, {"GET", "0", "0"}, {"OPTIONS", "-1", "-1"}, {"OPTIONS", "x", "x"},
+	} {
+		for _, w := range ways {
+			got := ""
+			s := startSite(t, w.secure, func(v *visit) {
+				got = v.req.Header.Get("Max-Forwards")
+				v.say("HTTP/1.1 204 No Content\r\n\r\n")
+			})
+			r := request(t, c.method, s.url+"/", nil)
+			r.Header.Set("Max-Forwards", c.hops)
+			resp, err := e.by(w).Do(r)
+			text(t, resp, err)
+			if passed := c.want != ""; got != c.want || passed != (resp.StatusCode == 204) || !passed && reasonOf(resp) != "request_invalid" {
+				t.Errorf("%s, %s with %s: %s, the origin read %q", w.name, c.method, c.hops, resp.Status, got)
+			}
+		}
+	}
+}
+
 func TestN9NothingIsAddedToABareRequest(t *testing.T) {
 	e := startEdge(t, edgeSetup{policy: keepAgent()})
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "DELETE", "TRACE", "FROB"} {
