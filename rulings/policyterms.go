@@ -113,11 +113,11 @@ func (o operator) form() operatorForm {
 	return f
 }
 
-// MaySpend reports whether user may send fields that spend to host, a key of
-// hostkey.Key (T105).
+// MaySpend reports whether user, empty for an agent without a name, may send fields
+// that spend to host, a key of hostkey.Key (T105).
 func (p *Policy) MaySpend(user, host string) bool {
 	return slices.ContainsFunc(p.spend, func(r spendRule) bool {
-		return user != "" && r.user.match(user) && matchAny(r.hosts, host)
+		return r.user.match(user) && matchAny(r.hosts, host)
 	})
 }
 

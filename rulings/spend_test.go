@@ -27,8 +27,10 @@ func TestT105WhoMaySpendWhereIsThePolicys(t *testing.T) {
 		{"an agent of a group, below a name", "team-7", "a.shop.test", false},
 		{"at the name itself", "team-", "shop.test", false},
 		{"at a name that only ends alike", "team-7", "workshop.test", true},
-		{"every agent that has a name", "x", "open.test", false},
-		{"an agent without one", "", "open.test", true},
+		{"every agent", "x", "open.test", false},
+		{"an agent without a name is one of all", "", "open.test", false},
+		{"and none of those that have one", "", "a.shop.test", true},
+		{"nor the one that is named", "", "site.test", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := crossing{Page: "https://" + tt.host + "/page", Policy: rulings.PolicyFile{Spend: spend}}
