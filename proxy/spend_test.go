@@ -187,6 +187,33 @@ func TestT105_ATrailerThatSpendsUnannouncedNeverReachesTheOrigin(t *testing.T) {
 	}
 }
 
+// An answer that came before the end of such an upload breaks off with it, and the
+// record says why.
+func TestT105_AnAnswerBeforeATrailerThatSpendsBreaksOff(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	o := startOrigin(t, "", true, func(rw http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(rw)
+		if err := rc.EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(rw, "early")
+		rc.Flush()
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			t.Errorf("the upload ended with %v", r.Trailer)
+		}
+	})
+	c := e.dial()
+	resp := c.send("POST " + o.URL + "/early HTTP/1.1\r\nHost: " + o.Listener.Addr().String() + "\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nupload\r\n")
+	if _, err := c.WriteString("0\r\nX-Payment: " + canary + "\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(resp.Body); resp.StatusCode != 200 || err == nil {
+		t.Errorf("%s, %q", resp.Status, body)
+	}
+	e.crossing("/early").want(t, map[string]any{"outcome": "cut", "failure.kind": "spend_not_allowed", "delivered.complete": false,
+		"failure.detail": "behind the body stands x-payment, and this agent may not spend here"})
+}
+
 // A websocket's handshake spends as any request does.
 func TestT105_AHandshakeThatSpendsIsRefused(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
