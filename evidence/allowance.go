@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wayleave/wayleave/internal/money"
+	"github.com/wayleave/wayleave/rulings"
 )
 
 // Paid is what an allowance of the operator has to say of a crossing (specs:
@@ -202,8 +203,11 @@ func (e Entry) charges() (list []Charge) {
 	if !e.Decode("allowance", &paid) {
 		return nil
 	}
-	// A request has gone to an address, and a crossing was opened on an answer.
-	sent := e.Event == EventCrossingOpened || e.Text("address") != ""
+	var failure struct{ Kind rulings.Reason }
+	e.Decode("failure", &failure)
+	// A request has gone to an address that was reached, and a crossing was opened
+	// on an answer.
+	sent := e.Event == EventCrossingOpened || e.Text("address") != "" && !unreached(failure.Kind)
 	for _, p := range paid {
 		c := Charge{Allowance: p.Name, Reservation: p.Reservation, At: e.instant("requested_at")}
 		switch {
@@ -219,6 +223,17 @@ func (e Entry) charges() (list []Charge) {
 		list = append(list, c)
 	}
 	return list
+}
+
+// unreached reports whether a failure of this kind is one to get a connection. An
+// alert of TLS may also come behind the handshake, when the request was sent.
+func unreached(kind rulings.Reason) bool {
+	switch kind {
+	case rulings.DNSError, rulings.DNSTimeout, rulings.ConnectionRefused, rulings.ConnectionTimeout, rulings.DestinationUnavailable,
+		rulings.DestinationUnroutable, rulings.TLSCertificateError, rulings.TLSProtocolError:
+		return true
+	}
+	return false
 }
 
 // instant returns the instant that the payload's member name holds, else that of

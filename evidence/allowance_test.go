@@ -67,6 +67,8 @@ func TestO34_WhatLogsSayThatAllowancesWereCharged(t *testing.T) {
 	}
 	unsent := sent(Paid{"team", "reserved", "r4", dollars(t, "0.02"), nil, "declared"})
 	unsent.Address = ""
+	unreached := sent(Paid{"team", "reserved", "r8", dollars(t, "0.02"), nil, "declared"})
+	unreached.Outcome, unreached.Failure.Kind = Unavailable, "connection_refused"
 	refused := sent(Paid{"team", "declined", "", dollars(t, "0.02"), nil, "declared"})
 	refused.Address, refused.Refusal.Reason = "", rulings.AllowanceExhausted
 	tunnel := sent(Paid{"team", "carried", "r7", nil, nil, "unknown"})
@@ -80,7 +82,7 @@ func TestO34_WhatLogsSayThatAllowancesWereCharged(t *testing.T) {
 		CrossingEnded{sent(Paid{"team", "reserved", "r1", nil, dollars(t, "0.01"), "receipt"})},
 		CrossingEnded{sent(Paid{"team", "carried", "r2", dollars(t, "0.02"), nil, "declared"}, Paid{"other", "reserved", "r2", dollars(t, "0.02"), nil, "declared"})},
 		CrossingEnded{sent(Paid{"team", "reserved", "r3", dollars(t, "0.02"), nil, "unknown"})},
-		CrossingEnded{unsent}, CrossingEnded{refused}, CrossingEnded{tunnel}, CrossingEnded{sent()},
+		CrossingEnded{unsent}, CrossingEnded{unreached}, CrossingEnded{refused}, CrossingEnded{tunnel}, CrossingEnded{sent()},
 		AllowanceGap{"team", "r5", dollars(t, "0.05"), "why", at.Add(-time.Second), at},
 		AllowanceGap{Allowance: "team", Reservation: "r6", Reason: "why", From: at, To: at},
 	} {
@@ -98,6 +100,7 @@ func TestO34_WhatLogsSayThatAllowancesWereCharged(t *testing.T) {
 		{"other", "r2", at, dollars(t, "0.02"), false},
 		{"team", "r3", at, nil, false},
 		{"team", "r4", at, nil, true},
+		{"team", "r8", at, nil, true},
 		{"team", "r7", at, nil, false},
 		{"team", "r5", at.Add(-time.Second), dollars(t, "0.05"), false},
 		{"team", "r6", at, nil, false},
