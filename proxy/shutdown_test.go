@@ -76,7 +76,7 @@ func TestN25WhatOutlastsTheGraceIsBrokenOffAndRecorded(t *testing.T) {
 		for _, before := range []bool{true, false} { // the head
 			t.Run(fmt.Sprintf("%s, before the head %v", w.name, before), func(t *testing.T) {
 				e := startEdge(t, edgeSetup{})
-				arrived := make(chan struct{})
+				arrived, begun := make(chan struct{}), make(chan struct{}) // the request, and the answer
 				o := startOrigin(t, "", !w.secure, func(w http.ResponseWriter, r *http.Request) {
 					if !before {
 						io.WriteString(w, "first\n")
@@ -89,11 +89,18 @@ func TestN25WhatOutlastsTheGraceIsBrokenOffAndRecorded(t *testing.T) {
 				go func() {
 					resp, err := e.by(w).Get(o.URL + "/")
 					if err == nil {
+						_, err = io.ReadFull(resp.Body, make([]byte, len("first\n")))
+						close(begun)
+					}
+					if err == nil {
 						_, err = io.ReadAll(resp.Body)
 					}
 					failed <- err
 				}()
 				<-arrived
+				if !before {
+					<-begun
+				}
 				if broken := e.stop(10 * time.Millisecond); broken == 0 {
 					t.Error("nothing is said to have been broken off")
 				}
