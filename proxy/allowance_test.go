@@ -29,14 +29,14 @@ func TestO31_CrossingsAtOnceNeverSpendTheSameMoney(t *testing.T) {
 	for mode, want := range map[string]struct {
 		delivered int64
 		spent     string
-	}{"strict": {5, "0.1"}, "prefer": {50, "1"}, "observe": {50, "1"}} {
+	}{"strict": {5, "0.1"}, "prefer": {20, "0.4"}, "observe": {20, "0.4"}} {
 		t.Run(mode, func(t *testing.T) {
 			o := startOrigin(t, "", false, sayPage)
 			s := edgeSetup{policy: priced(mode, "0.02", "0.10"), data: t.TempDir()}
 			edges := []*moneyEdge{startMoney(t, s), startMoney(t, s)}
 			var got [600]atomic.Int64
 			var going sync.WaitGroup
-			for n := range 50 {
+			for n := range 20 {
 				e := edges[n%2]
 				going.Go(func() {
 					resp, err := e.client("agent", n%4 < 2).Get(o.URL + "/" + strconv.Itoa(n))
@@ -49,17 +49,17 @@ func TestO31_CrossingsAtOnceNeverSpendTheSameMoney(t *testing.T) {
 				})
 			}
 			going.Wait()
-			if d, r := got[200].Load(), got[403].Load(); d != want.delivered || d+r != 50 || o.requests.Load() != d {
+			if d, r := got[200].Load(), got[403].Load(); d != want.delivered || d+r != 20 || o.requests.Load() != d {
 				t.Errorf("%d were delivered and %d refused, and the service saw %d", d, r, o.requests.Load())
 			}
 			edges[0].wantSpent(t, "team", want.spent)
 			broken := 0
-			for _, r := range edges[0].waitCrossings(50) {
+			for _, r := range edges[0].waitCrossings(20) {
 				if strings.Contains(r.raw, "allowance_exhausted") {
 					broken++
 				}
 			}
-			if broken != 45 {
+			if broken != 15 {
 				t.Errorf("%d of them break policy", broken)
 			}
 		})
