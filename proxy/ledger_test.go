@@ -21,8 +21,12 @@ import (
 	"github.com/wayleave/wayleave/rulings"
 )
 
+// noonOfToday is what the clock of all ledgers says, so that no period ends while
+// the tests run.
+var noonOfToday = time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
+
 // A moneyEdge is an edge with ledgers on disk. By their clock it is noon of the
-// day on which the test began.
+// day on which the tests began.
 type moneyEdge struct {
 	*testEdge
 	ledger *allowances.Ledger
@@ -36,9 +40,8 @@ func startMoney(t *testing.T, s edgeSetup, change ...func(*allowances.Options)) 
 	m := &moneyEdge{}
 	s.data = cmp.Or(s.data, t.TempDir())
 	m.writes = &failingDisk{FS: allowances.Disk(filepath.Join(s.data, "allowances"))}
-	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
 	s.options = func(o *Options) {
-		lo := allowances.Options{Edge: o.ID, FS: m.writes, Now: func() time.Time { return noon },
+		lo := allowances.Options{Edge: o.ID, FS: m.writes, Now: func() time.Time { return noonOfToday },
 			Gap: func(g allowances.Gap) { must(t, RecordAllowanceGap(o.Evidence, g)) },
 			Charges: func(a allowances.Allowance, from time.Time) iter.Seq2[allowances.Fact, error] {
 				return RecordedCharges(context.Background(), s.data, a, from)
