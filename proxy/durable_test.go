@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wayleave/wayleave/evidence"
 )
@@ -206,6 +207,12 @@ func TestE49AnEndTheClientDidNotGetIsRecorded(t *testing.T) {
 				}
 				if err == nil {
 					t.Error("the client has a whole body")
+				}
+				for range 6000 { // longer than the grace of the stop
+					if len(e.recordsOf(evidence.EventCrossingUndelivered, "")) > 0 {
+						break
+					}
+					time.Sleep(5 * time.Millisecond)
 				}
 				e.down()
 				final := e.crossing(s.url)

@@ -253,7 +253,7 @@ func (e *testEdge) crossings() []record {
 // has its answer.
 func (e *testEdge) waitCrossings(n int) []record {
 	e.t.Helper()
-	for range 1000 {
+	for range 6000 {
 		if got := e.crossings(); len(got) >= n {
 			return got
 		}

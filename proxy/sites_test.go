@@ -248,7 +248,7 @@ func (e *testEdge) tunnel(addr string) (net.Conn, error) {
 // contains part.
 func (e *testEdge) crossing(part string) record {
 	e.t.Helper()
-	for range 2000 {
+	for range 15000 {
 		for _, r := range e.crossings() {
 			if strings.Contains(fmt.Sprint(r.at("url"), " ", r.at("authority")), part) {
 				return r

@@ -254,7 +254,7 @@ func TestT111_ABodyAsLongAsTheBoundIsWhole(t *testing.T) {
 func TestT111_ABodyThatNeverEndsIsGivenUp(t *testing.T) {
 	whole := t                 // sites last as long as the edge, so that none has the address of another
 	var patience time.Duration // of an edge as it is made
-	e := startEdge(t, edgeSetup{edge: func(e *Edge) { patience, e.withholdTime = e.withholdTime, 50*time.Millisecond }})
+	e := startEdge(t, edgeSetup{edge: func(e *Edge) { patience, e.withholdTime = e.withholdTime, 500*time.Millisecond }})
 	coded := encode["gzip"](canary)[:20]
 	for _, c := range []struct{ name, framing, came, body string }{
 		{"after a chunk", "Transfer-Encoding: chunked\r\n", "b\r\n" + canary + "\r\n", canary},
