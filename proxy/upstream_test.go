@@ -155,7 +155,7 @@ func TestN17ConnectionBoundLoginsAreNotShared(t *testing.T) {
 	e := startEdge(t, edgeSetup{})
 	for _, scheme := range []string{"NTLM TlRMTVNT", "Negotiate YII=", "ntlm x"} {
 		for _, w := range ways {
-			t.Run(scheme+" "+w.name, func(t *testing.T) {
+			round := func(t *testing.T) (alice string) { // as whom she is served without her login
 				var user atomic.Value // of connection number
 				users := func(n int64) string { u, _ := user.Load().(map[int64]string); return u[n] }
 				s := startSite(t, w.secure, func(v *visit) {
@@ -168,8 +168,8 @@ func TestN17ConnectionBoundLoginsAreNotShared(t *testing.T) {
 					resp, err := c.Do(request(t, "GET", s.url+"/", nil, fields...))
 					return strings.TrimSpace(text(t, resp, err))
 				}
-				alice, bob := e.by(w), e.by(w)
-				if got := ask(alice, "Authorization", scheme); got != "alice" {
+				hers, bob := e.by(w), e.by(w)
+				if got := ask(hers, "Authorization", scheme); got != "alice" {
 					t.Errorf("alice is served as %q", got)
 				}
 				for range 3 {
@@ -177,7 +177,14 @@ func TestN17ConnectionBoundLoginsAreNotShared(t *testing.T) {
 						t.Errorf("bob is served as %q", got)
 					}
 				}
-				if got := ask(alice); got != "alice" { // her own connection stays hers
+				return ask(hers)
+			}
+			t.Run(scheme+" "+w.name, func(t *testing.T) {
+				got := round(t)
+				for tries := 1; got == "" && tries < 5; tries++ { // net/http keeps no connection that is slow to have written its request
+					got = round(t)
+				}
+				if got != "alice" { // her own connection stays hers
 					t.Errorf("alice without her login is served as %q", got)
 				}
 			})
