@@ -100,6 +100,7 @@ type Edge struct {
 	looking      chan struct{} // holds one for each body that is screened
 	silence      time.Duration // silenceLimit
 	withholdTime time.Duration // withholdTime; likewise
+	screenTime   func(size int) time.Duration
 
 	// Connections taken out of net/http's hands: tunnels being opened and
 	// tunnels passed through unread. mu guards tunnels; setup counts the
@@ -130,7 +131,8 @@ func New(o Options) (*Edge, error) {
 	}
 	e := &Edge{opt: o, via: Pseudonym(o.ID), log: o.Logger, metrics: newMetrics(o.Metrics), ports: o.ConnectPorts, ledger: o.Ledger,
 		tunnels: make(map[net.Conn]struct{}), innerDone: make(chan struct{}), silence: silenceLimit, withholdTime: withholdTime,
-		heldRoom: semaphore.NewWeighted(heldLimit), heldWait: heldWait, tools: newToolbox(), looking: make(chan struct{}, runtime.GOMAXPROCS(0))}
+		heldRoom: semaphore.NewWeighted(heldLimit), heldWait: heldWait, tools: newToolbox(), looking: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		screenTime: timeLimit}
 	if e.ledger == nil {
 		e.ledger = noLedger{}
 	}

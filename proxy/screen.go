@@ -377,7 +377,7 @@ func (e *Edge) run(size int, look func()) (fault string) {
 		}
 	}()
 	look()
-	if time.Since(start) > timeLimit(size) {
+	if time.Since(start) > e.screenTime(size) {
 		return "the screen took too long"
 	}
 	return ""

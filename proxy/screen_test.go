@@ -248,12 +248,16 @@ func TestO44_AStreamFlowsAtOnce(t *testing.T) {
 // clean (O45).
 func TestO45_AScreenThatCannotRun(t *testing.T) {
 	w := startWeb(t)
-	w.host("page.test", "User-agent: *\n", pageBody{kind: "text/html", octets: "<p>hello", known: true}.serve)
+	const page = "<p>hello"
+	w.host("page.test", "User-agent: *\n", pageBody{kind: "text/html", octets: page, known: true}.serve)
 	broken := func([]byte) ([]evidence.Match, bool) { panic("canary-in-a-panic") }
 	for name, edge := range map[string]func(*Edge){
 		"panics":        func(e *Edge) { e.tools.injection.scan = broken },
 		"finds no text": func(e *Edge) { e.tools.extract = func([]byte) []byte { panic("canary-in-a-panic") } },
 		"finds no room": func(e *Edge) { e.heldWait = 0; must(t, e.heldRoom.Acquire(context.Background(), heldLimit)) },
+		"takes too long": func(e *Edge) { // over page and text, which are more than the page
+			e.screenTime = func(size int) time.Duration { return time.Duration(len(page)+1-size) * time.Minute }
+		},
 	} {
 		for _, mode := range policyModes {
 			e := w.edge(edgeSetup{policy: screening(mode, "injection"), edge: edge})
