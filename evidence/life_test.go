@@ -175,7 +175,7 @@ func TestOpenE40OrderIsEndsThenTheNewEdge(t *testing.T) {
 	if from := records[0].get("from"); from != timestamp(before[len(before)-1]) {
 		t.Errorf("from is %v, want the time of the edge's last record", from)
 	}
-	for path, want := range map[string]any{"version": "v9", "ruleset": "wayleave-rules/2", "execution": "session", "session": "s", "tenancy": "single", "resumed": true} {
+	for path, want := range map[string]any{"version": "v9", "ruleset": "wayleave-rules/3", "execution": "session", "session": "s", "tenancy": "single", "resumed": true} {
 		if got := records[3].get(path); got != want {
 			t.Errorf("edge_started has %s = %v, want %v", path, got, want)
 		}

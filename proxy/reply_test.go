@@ -195,17 +195,17 @@ func TestT116NothingASourceWroteIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		url      func(*testing.T) string
 		status   int
-		recorded bool // the record has it
+		recorded bool // the record has it, which has nothing of a head that cannot be read (E23)
 	}{
 		"a comment on the rule":             {robots("User-agent: *\nDisallow: /page # " + canary), 403, false},
 		"rules beside the one that refuses": {robots("User-agent: *\nAllow: /" + canary + "\nDisallow: /page\nSitemap: http://" + canary + "/"), 403, false},
 		"the name of the group":             {robots("User-agent: wayleave/" + canary + "\nDisallow: /page"), 403, false},
 		"where robots.txt is redirected to": {robots("Location: http://" + canary + ".test/" + canary), 503, true},
 		"a redirect to what is no URL":      {robots("Location: gopher://" + canary), 503, false},
-		"a status line":                     {saying("HTTP/1.1 2" + canary + " OK\r\n\r\n"), 502, true},
-		"a version":                         {saying(canary + "/1.1 200 OK\r\n\r\n"), 502, true},
-		"a field that is none":              {saying("HTTP/1.1 200 OK\r\n" + canary + "\r\n\r\n"), 502, true},
-		"a transfer coding":                 {saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + canary + "\r\n\r\n"), 502, true},
+		"a status line":                     {saying("HTTP/1.1 2" + canary + " OK\r\n\r\n"), 502, false},
+		"a version":                         {saying(canary + "/1.1 200 OK\r\n\r\n"), 502, false},
+		"a field that is none":              {saying("HTTP/1.1 200 OK\r\n" + canary + "\r\n\r\n"), 502, false},
+		"a transfer coding":                 {saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + canary + "\r\n\r\n"), 502, false},
 		"a protocol it switches to":         {saying("HTTP/1.1 101 " + canary + "\r\nConnection: Upgrade\r\nUpgrade: " + canary + "\r\n\r\n"), 502, false},
 		"a name in its certificate": {func(t *testing.T) string {
 			leaf := originLeaf(t, func(c *x509.Certificate) { c.DNSNames, c.IPAddresses = []string{canary + ".test"}, nil })

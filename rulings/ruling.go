@@ -10,7 +10,7 @@ import (
 // Ruleset names the version of the decision rules. It changes whenever a rule
 // changes an answer, so that a ruling in an old log is recomputed by the rules
 // it was made on.
-const Ruleset = "wayleave-rules/2"
+const Ruleset = "wayleave-rules/3"
 
 // An Outcome is what a decision came to. The zero value is Undecided, and
 // undecided refuses: code that forgot to decide can never let a request pass.
