@@ -142,7 +142,7 @@ func (b *drainedBody) Close() error {
 func (x *crossing) replayed(r *http.Request) (*http.Response, error) {
 	sum, err := sumUpload(r)
 	if err != nil {
-		return nil, err
+		return nil, &uploadError{err}
 	}
 	p := x.edge.opt.Upstream.replay
 	resp, n, err := p.take(r.Method, x.origin.Host, x.exchangeURL(), sum)

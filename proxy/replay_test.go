@@ -318,6 +318,21 @@ func TestO67_NothingIsSentForWhatWasNotRecorded(t *testing.T) {
 	}
 }
 
+// An upload that is not framed cannot be compared with what was recorded.
+func TestN19AnUploadOfAReplayThatIsNotFramedIsTheClientsFault(t *testing.T) {
+	o := startOrigin(t, "", true, func(http.ResponseWriter, *http.Request) {})
+	p := newTape(t)
+	live := p.edge(rulings.PolicyFile{})
+	get(t, live.client("", false), o.URL+"/")
+	p.end(live)
+	e, _ := p.replay(rulings.PolicyFile{AllowPrivate: []string{"127.0.0.0/8"}})
+	resp := e.dial().send("POST " + o.URL + "/up HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n")
+	if resp.StatusCode != 400 || reasonOf(resp) != "request_invalid" {
+		t.Errorf("%s %s", resp.Status, reasonOf(resp))
+	}
+	e.crossing("/up").want(t, map[string]any{"outcome": "refused", "refusal.reason": "request_invalid", "failure": nil, "gaps": nil, "requested_at": nil})
+}
+
 func portOf(addr string) string {
 	_, port, _ := net.SplitHostPort(addr)
 	return port
