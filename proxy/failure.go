@@ -7,10 +7,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -154,4 +157,50 @@ func isCertificateError(err error) bool {
 		invalid x509.CertificateInvalidError
 	)
 	return errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &name) || errors.As(err, &invalid)
+}
+
+// unavailable answers a request that got no usable answer (N19), or ends it
+// without one when it was the client who left.
+func (x *crossing) unavailable(r *http.Request, err error) *http.Response {
+	if r.Context().Err() != nil || leftUpload(err) {
+		x.gone(r)
+	}
+	f := failureOf(err)
+	if head, ok := err.(*headFault); ok {
+		f = head.failure
+	}
+	switch f.reason {
+	case rulings.PrivateAddress:
+		x.rec.RequestedAt = time.Time{} // nothing was sent
+		return x.refuse(r, rulings.RefuseAddress(x.origin.Host))
+	case rulings.Offline:
+		x.rec.RequestedAt = time.Time{}
+		return x.refuse(r, rulings.RefuseOffline(x.origin.Host))
+	case rulings.NotRecorded:
+		x.unrecorded(f.reason)
+		return x.refuse(r, refuseUnrecorded(err))
+	case rulings.Loop:
+		x.rec.RequestedAt = time.Time{}
+		return x.refuse(r, loopRuling())
+	case rulings.SpendNotAllowed:
+		return x.refuse(r, rulings.RefuseSpending(x.watch.body.unspent.Load().fields, x.origin.Host))
+	case rulings.RequestInvalid: // what came of it was sent
+		return x.refuse(r, rulings.Ruling{Outcome: rulings.Refuse, Reason: f.reason, Stage: rulings.StageBefore, Detail: f.detail, Told: f.told})
+	}
+	x.rec.Failure = evidence.Failure{Kind: string(f.reason), Detail: f.detail}
+	if x.rec.HTTPStatus == 0 {
+		x.gap(evidence.DependencyUnavailable, x.origin.Authority()+": "+string(f.reason))
+	}
+	return x.answer(r, reply{Reason: f.reason, Detail: f.told}, evidence.Unavailable)
+}
+
+// gone ends a crossing whose request ended before there was an answer. It does
+// not return.
+func (x *crossing) gone(r *http.Request) {
+	x.rec.Failure = evidence.Failure{Kind: "client", Detail: "the client went away before the answer"}
+	if x.edge.baseCtx.Err() != nil {
+		x.rec.Failure = evidence.Failure{Kind: "edge", Detail: "the edge was stopped before the answer"}
+	}
+	x.end(evidence.Abandoned)
+	panic(http.ErrAbortHandler)
 }
