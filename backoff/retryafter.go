@@ -27,8 +27,8 @@ func ReadRetryAfter(lines []string, now time.Time) RetryAfter {
 			latest = r
 		}
 	}
-	if most := now.Add(MaxInterval); latest.End.After(most) {
-		latest.End, latest.Capped, latest.Date = Instant(most), true, false
+	if most := Instant(now.Add(MaxInterval)); latest.End.After(most) { // which end at whole milliseconds, too
+		latest.End, latest.Capped, latest.Date = most, true, false
 	}
 	return latest
 }

@@ -89,6 +89,17 @@ func TestP18_RetryAfter(t *testing.T) {
 	}
 }
 
+// A clock between two milliseconds makes no hour longer than an hour (P19, P35).
+func TestP19_AnHourIsNotCutWhateverTheClock(t *testing.T) {
+	now := after(500 * time.Microsecond)
+	for seconds, capped := range map[string]bool{"3600": false, "3601": true} {
+		want := backoff.RetryAfter{Usable: true, End: after(time.Hour + time.Millisecond), Capped: capped}
+		if got := backoff.ReadRetryAfter([]string{seconds}, now); got != want {
+			t.Errorf("%s: %+v, want %+v", seconds, got, want)
+		}
+	}
+}
+
 // RFC 9110, section 5.6.7: a year of two digits that appears to be more than 50
 // years ahead is the last one in the past that ended so.
 func TestP18_YearsOfTwoDigits(t *testing.T) {

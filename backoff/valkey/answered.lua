@@ -14,7 +14,7 @@ local function stated()
     if date > now then at, is = date, '1' end
     if not ends or at > ends then ends, dated = at, is end
   end
-  if ends and ends > now + HOUR then return instant + HOUR, '1', '0' end
+  if ends and ends > instant + HOUR then return instant + HOUR, '1', '0' end
   return ends, '0', dated
 end
 
