@@ -78,17 +78,17 @@ func (w *stopwatch) resume() {
 }
 
 // drainLimit is how much is read of the body of a failing answer. It counts
-// against the host only when it was read whole (P22).
+// against the host when it was read that far or to its end (P22).
 const drainLimit = 64 << 10
 
 // drained reads the body of an answer of which nothing else is wanted, and
-// reports whether that was all of it. Only that of a failure matters.
+// reports whether it did not break off. Only that of a failure matters.
 func drained(resp *http.Response) bool {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode < 500 {
 		return true
 	}
-	n, err := io.Copy(io.Discard, io.LimitReader(resp.Body, drainLimit+1))
-	return err == nil && n <= drainLimit
+	_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, drainLimit))
+	return err == nil
 }
 
 // pace waits for the host of target, outside of the probe's own time.

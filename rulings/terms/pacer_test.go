@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -160,6 +161,7 @@ func TestP22_HowAProbesAnswerEndedIsTold(t *testing.T) {
 		want    []string // behind "handed"
 	}{
 		{name: "a failure that was read whole", handler: says(503, "later"), want: []string{"wire site.test/robots.txt", "head 503", "ended whole, 503"}},
+		{name: "a failure of which not all is read", handler: says(503, strings.Repeat("x", drainLimit+1)), want: []string{"wire site.test/robots.txt", "head 503", "ended whole, 503"}},
 		{name: "a failure that breaks off", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			w.WriteHeader(503)
