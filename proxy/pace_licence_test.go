@@ -81,7 +81,7 @@ func TestP14_WhereAllWouldFitLaterNothingIsAskedFor(t *testing.T) {
 	resp, body := e.gets("", "http://page.test/page")
 	r := e.crossing("page.test/page")
 	want := fmt.Sprintf(`{"type":"https://github.com/wayleave/wayleave/blob/main/docs/refusals/crawl_delay.md","title":"The site's Crawl-delay leaves no room for this request now",`+
-		`"status":429,"detail":"The site asks for 1 s between two requests, and terms of this page have to be read first. Its turn is in 1 s, longer than what is left of the 0 s that a request may wait. `+
+		`"status":429,"detail":"The site asks for 0.1 s between two requests, and terms of this page have to be read first. Its turn is in 1 s, longer than what is left of the 0.25 s that a request may wait. `+
 		`Nothing was requested. Ask again after 2026-11-30T12:00:01Z.","reason":"crawl_delay","whose":"source","retry_at":"2026-11-30T12:00:01Z","crossing":%q}`+"\n", r.label())
 	if diff := cmp.Diff(want, body); diff != "" || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("%s, Retry-After %s (-want +got):\n%s", resp.Status, resp.Header.Get("Retry-After"), diff)

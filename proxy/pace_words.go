@@ -26,8 +26,8 @@ func faultTerms(fault error) rulings.PaceTerms {
 }
 
 func paceWords(e *backoff.RefusalError, told backoff.Told) rulings.Words {
-	wait, budget := rulings.Number(told.RetryAfter), rulings.Number(e.Total/time.Second)
-	delay := seconds(e.Delay)
+	wait, budget := rulings.Number(told.RetryAfter), rulings.Seconds(e.Total)
+	delay := rulings.Seconds(e.Delay)
 	switch {
 	case !told.Timing && told.RetryAt.IsZero():
 		return rulings.Say("The site is being paced. Nothing was requested. Ask again in % s.", wait)

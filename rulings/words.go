@@ -27,6 +27,13 @@ type Number int64
 
 func (n Number) part() string { return strconv.FormatInt(int64(n), 10) }
 
+// Seconds is a length of time, told in seconds as exactly as it is.
+type Seconds time.Duration
+
+func (s Seconds) part() string {
+	return strconv.FormatFloat(time.Duration(s).Seconds(), 'f', -1, 64)
+}
+
 // Instant is a point in time, told in UTC to the second: see WholeSecond.
 type Instant time.Time
 
