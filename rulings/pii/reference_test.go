@@ -55,7 +55,12 @@ func holdsLuhn(match string) bool {
 	return sum%10 == 0 && strings.Trim(digits, digits[:1]) != ""
 }
 
+var inFours = regexp.MustCompile(`^([A-Za-z0-9]{4} ?)*[A-Za-z0-9]{0,3}$`)
+
 func holdsIBAN(match string) bool {
+	if strings.ToUpper(match) != match && !inFours.MatchString(match) {
+		return false
+	}
 	compact := strings.ReplaceAll(match, " ", "")
 	compact = strings.ToUpper(compact[4:] + compact[:4])
 	number := ""
