@@ -90,17 +90,16 @@ func (s *segmentScan) usual(line []byte) bool {
 	if _, known := s.windows.edges[string(edge)]; !ok1 || !ok2 || !known {
 		return false
 	}
+	size, ok := int64(0), true
 	if string(event) == EventCrossingMediated {
-		size, ok := usualContext(rest)
-		if !ok {
+		if size, ok = usualContext(rest); !ok {
 			return false
 		}
-		s.context.bytes += size
 	}
 	if string(event) != EventTermsProbed && string(event) != EventCrossingUndelivered {
 		// Inside a string the quotes would be escaped, so this is the member.
 		if _, opened, ok := bytes.Cut(rest, []byte(`,"opened":`)); ok {
-			digits, _, _ := bytes.Cut(opened, []byte{','})
+			digits := opened[:max(0, bytes.IndexAny(opened, ",}"))]
 			crossing, err := strconv.ParseUint(string(digits), 10, 64)
 			if err != nil {
 				return false
@@ -109,6 +108,7 @@ func (s *segmentScan) usual(line []byte) bool {
 		}
 	}
 	s.windows.edges[string(edge)] = time.UnixMilli(at)
+	s.context.bytes += size
 	s.count(n, at)
 	return true
 }
