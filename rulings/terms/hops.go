@@ -47,8 +47,10 @@ func (p *passage) opens(f *found) bool {
 	case f.Cache == rulings.CacheHeld, len(f.redirects) == 0:
 		return false // its redirects are of the copy, not of what was barred
 	}
-	_, broken := p.hop(f.redirects[len(f.redirects)-1])
-	return !broken
+	return !slices.ContainsFunc(f.redirects, func(target string) bool {
+		_, broken := p.hop(target)
+		return broken
+	})
 }
 
 // heed rules the redirects by which f was had. A breach that is carried is noted;
@@ -66,7 +68,7 @@ func (p *passage) heed(kd *kind, f *found) {
 			v := kd.judge(&answer{redirects: f.redirects[:i+1], failure: Failure{Kind: FailureRedirectRefused}, barred: b.Reason})
 			*f = found{Term: rulings.Term{
 				Kind: kd.name, URL: f.URL, FinalURL: target, Outcome: v.outcome, Cause: v.cause,
-				Cache: rulings.CacheReused, FetchedAt: f.FetchedAt, ExpiresAt: f.ExpiresAt,
+				Cache: rulings.CacheReused, FetchedAt: f.FetchedAt, ExpiresAt: p.book.now().Add(v.life),
 			}}
 			return
 		}
