@@ -24,7 +24,7 @@ func Extract(page []byte) []byte {
 
 // worthATokenizer is how many bytes a tokenizer reads at least, so that a page
 // which gives many occasions for one takes hardly longer than one tokenizer would.
-const worthATokenizer = 128
+const worthATokenizer = 1024
 
 // An extractor goes through a page once. It keeps of what is open only what
 // decides what is text; a tree is not built.
