@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -342,6 +343,7 @@ func TestO37_WhatFlowedAndHadNoText(t *testing.T) {
 		"blanks":               {pageBody{kind: "application/x-ndjson", octets: blanks}, false},
 		"nothing when decoded": {pageBody{kind: "application/x-ndjson", coding: "gzip", octets: codedBy("gzip", "")}, false},
 		"many blanks":          {pageBody{kind: "application/pdf", octets: strings.Repeat(blanks, 50_000), known: true}, false},
+		"wide blanks":          {pageBody{kind: "application/pdf", octets: " " + strings.Repeat("\u3000", 80_000), known: true}, false},
 		"late text":            {pageBody{kind: "application/x-ndjson", octets: strings.Repeat(blanks, 50_000) + "1\n"}, true},
 		"late text, of PDF":    {pageBody{kind: "application/pdf", octets: strings.Repeat(blanks, 50_000) + "1\n", known: true}, true},
 	} {
@@ -519,7 +521,8 @@ func TestO14_HopsOfSharedTermsMeetTheListsOfEachCrossing(t *testing.T) {
 				r, asked := e.final(fmt.Sprintf("%s/%d", host, n)), len(w.asked("denied.test")) > before
 				switch session {
 				case "alice":
-					if asked || reasonOf(resp) != reason || r.at("breach") != nil {
+					after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+					if asked || reasonOf(resp) != reason || r.at("breach") != nil || err != nil || after > 300 {
 						t.Errorf("%s, %v, %d: asked %v, %s %s", host, order, n, asked, resp.Status, r.raw)
 					}
 				default:
@@ -531,6 +534,33 @@ func TestO14_HopsOfSharedTermsMeetTheListsOfEachCrossing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the lists of two sessions both bar, at different hops, is asked for once.
+func TestO14_TwoListsThatBarAFileDoNotHaveItAskedForInTurns(t *testing.T) {
+	w := startWeb(t)
+	to := func(next string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "http://"+next+"/robots.txt", http.StatusFound)
+		}
+	}
+	w.host("robots.test", "", to("one.test"))
+	w.host("one.test", "", to("two.test"))
+	w.host("two.test", "User-agent: *\n", nil)
+	p := loopbackPolicy()
+	p.Mode = "strict"
+	p.Sessions = []rulings.SessionFile{
+		{User: "alice", Hosts: &rulings.HostsFile{Deny: []string{"one.test"}}},
+		{User: "bob", Hosts: &rulings.HostsFile{Deny: []string{"two.test"}}},
+	}
+	e := w.edge(edgeSetup{policy: p})
+	for n := range 6 {
+		resp, body := e.gets([]string{"bob", "alice"}[n%2], "http://robots.test/page")
+		if reasonOf(resp) != "robots_unreachable" {
+			t.Errorf("%d: %s %s", n, resp.Status, body)
+		}
+	}
+	w.wantAsked(t, "robots.test", "/robots.txt")
 }
 
 // Steps 1 and 2 ask the origin for nothing (O15).

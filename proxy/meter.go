@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
@@ -12,12 +13,13 @@ import (
 // whether it has text (O35 to O37).
 type meter struct {
 	x       *crossing
-	cap     int64 // 0: none
-	counted bool  // as context
-	taken   int64 // of the session's context, so far
-	broken  bool  // the cap was passed, and the mode carries that
-	grounds bool  // it is to ground an answer, and has to have text (O37)
-	text    bool  // it has
+	cap     int64  // 0: none
+	counted bool   // as context
+	taken   int64  // of the session's context, so far
+	broken  bool   // the cap was passed, and the mode carries that
+	grounds bool   // it is to ground an answer, and has to have text (O37)
+	text    bool   // it has
+	begun   []byte // a character that the next piece may end
 
 	// late holds each piece back until the next one came: what a coded body comes to
 	// is known for sure only at its end, and a body that is refused then must not
@@ -55,7 +57,31 @@ func (m *meter) over(total int64) bool {
 
 // see takes note of a piece as it came. What a coded one says is known at its end.
 func (m *meter) see(piece []byte) {
-	m.text = m.text || len(piece) > 0 && (!identity(m.x.coding()) || !bodytype.Blank(piece))
+	if m.text || len(piece) == 0 {
+		return
+	}
+	if !identity(m.x.coding()) {
+		m.text = true
+		return
+	}
+	piece = append(m.begun, piece...)
+	whole := len(piece) - unended(piece)
+	m.text = !bodytype.Blank(piece[:whole])
+	m.begun = append(m.begun[:0], piece[whole:]...)
+}
+
+// unended returns how many octets at the end of text begin a character that has
+// not ended.
+func unended(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // ends rules a body that came to its end with total octets of content.
@@ -64,7 +90,7 @@ func (m *meter) ends(total int64) (refused bool) {
 		return true
 	}
 	x := m.x
-	return m.grounds && (total == 0 || !m.text) && x.ruling.Break(x.policy.Mode, rulings.StageBody, noText())
+	return m.grounds && (total == 0 || !m.text && len(m.begun) == 0) && x.ruling.Break(x.policy.Mode, rulings.StageBody, noText())
 }
 
 // over reports whether the body may go no further. What came of it last was not
