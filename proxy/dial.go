@@ -74,6 +74,9 @@ type dialledConn struct {
 	net.Conn
 	facts dialFacts
 	told  atomic.Bool
+
+	// Of a connection that dialTLS made: its handshake is over, and came to HTTP/2.
+	shaken, http2 bool
 }
 
 // dialledOf finds the dialledConn below c, if there is one.

@@ -174,7 +174,10 @@ func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
 // undialled records how far a dial came that brought no connection.
 func (x *crossing) undialled(err error) {
 	if d, ok := errors.AsType[*dialError](err); ok {
-		x.rec.Address, x.watch.fresh = cmp.Or(d.facts.address, x.rec.Address), d.facts
+		x.watch.fresh = d.facts
+		if failureOf(err).reason != rulings.TLSAlertReceived { // which, with an address, may be of a request that was sent (O34)
+			x.rec.Address = cmp.Or(d.facts.address, x.rec.Address)
+		}
 	}
 }
 
@@ -232,7 +235,7 @@ func (x *crossing) limitResend(out *http.Request) {
 	default:
 		out.Body = http.NoBody // an HTTP/2 request has a body of its own kind even when it has none
 		if len(out.Header["Content-Length"]) > 0 {
-			out.TransferEncoding = []string{"identity"} // has a length of 0 written with any method
+			out.TransferEncoding = []string{"identity"} // has a length of 0 written with any method that may say it: see noResend
 		}
 	}
 }

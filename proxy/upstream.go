@@ -180,6 +180,7 @@ func (u *Upstream) dialTLS(ctx context.Context, policy *rulings.Policy, network,
 		return nil, &dialError{facts, &legError{leg: legTLS, err: err}}
 	}
 	d.facts.tls, d.facts.demanded = time.Since(start), demanded
+	d.shaken, d.http2 = true, speaksHTTP2(conn)
 	return conn, nil
 }
 

@@ -64,8 +64,13 @@ func (w *upstreamWatch) gotConn(info httptrace.GotConnInfo) {
 	if w.once != nil && w.wrote.Load() {
 		w.once(errSentBefore)
 	}
-	w.got, w.http2 = time.Now(), speaksHTTP2(info.Conn)
+	w.got = time.Now()
 	d := dialledOf(info.Conn)
+	if d != nil && d.shaken {
+		w.http2 = d.http2
+	} else {
+		w.http2 = speaksHTTP2(info.Conn)
+	}
 	if d == nil {
 		w.addr = info.Conn.RemoteAddr().String()
 		return
