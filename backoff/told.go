@@ -26,15 +26,23 @@ type Refusal struct {
 	Status int  // of the host's answer that set the wait
 	Date   bool // the host stated the end as a date, uncut
 
-	// Own: what binds was set by a request of the same tenant. Turns keep no
-	// tenant, so those are another's unless the caller knows better.
+	// By is the tenant whose request set what binds, and Own says that it is the
+	// one that is refused. Turns keep no tenant, so those are another's unless the
+	// caller knows better.
+	By  string
 	Own bool
 }
 
-// Refusal returns the refusal that n is to a request of tenant. An unknown
-// tenant owns nothing.
+// Refusal returns the refusal that n is to a request of tenant.
 func (n Next) Refusal(tenant string) Refusal {
-	return Refusal{Reason: ReasonBackoff, Wait: n.Wait, Held: n.Held, Status: n.Status, Date: n.Date, Own: tenant != "" && n.By == tenant}
+	return Refusal{Reason: ReasonBackoff, Wait: n.Wait, Held: n.Held, Status: n.Status, Date: n.Date, By: n.By}.To(tenant)
+}
+
+// To returns the refusal that r is to a request of tenant, which may wait for the
+// same answer as another's. An unknown tenant owns nothing.
+func (r Refusal) To(tenant string) Refusal {
+	r.Own = tenant != "" && r.By == tenant
+	return r
 }
 
 // Told is what an agent may be told of a refusal.

@@ -35,7 +35,7 @@ func (e *Edge) exchange(r *http.Request) (resp *http.Response) {
 		x.gone(r)
 	}
 	if ruling.Refused() {
-		x.barredTerms(ruling.Reason)
+		x.barredTerms(&ruling)
 		x.leftAlone(r.Context(), &ruling)
 		return x.refuse(r, ruling)
 	}

@@ -108,20 +108,33 @@ func (x *crossing) leftAlone(ctx context.Context, ruling *rulings.Ruling) {
 // barredTerms records what kept the edge from asking for a term where it was the
 // pace of a host: that alone is why the crossing is refused (P24). In a replay it
 // may be that there is no recording of the term.
-func (x *crossing) barredTerms(reason rulings.Reason) {
-	x.unrecorded(reason)
-	if !reason.Paces() {
+func (x *crossing) barredTerms(ruling *rulings.Ruling) {
+	x.unrecorded(ruling.Reason)
+	if !ruling.Reason.Paces() {
 		return
 	}
-	if t := &x.known.Robots; t.Barred == reason {
-		x.barred(t.Pace)
+	if t := &x.known.Robots; t.Barred == ruling.Reason {
+		x.barredTerm(t.Pace, ruling)
 		return
 	}
 	for i := range x.known.Licences {
-		if t := &x.known.Licences[i]; t.Barred == reason {
-			x.barred(t.Pace)
+		if t := &x.known.Licences[i]; t.Barred == ruling.Reason {
+			x.barredTerm(t.Pace, ruling)
 			return
 		}
+	}
+}
+
+// barredTerm records why a term was not asked for, and words ruling for the tenant
+// of this crossing: the request may have been the one of another's that this
+// crossing waited for too (P33).
+func (x *crossing) barredTerm(pace rulings.PaceTerms, ruling *rulings.Ruling) {
+	x.barred(pace)
+	if refusal, ok := errors.AsType[*backoff.RefusalError](pace.Cause); ok {
+		to := *refusal
+		to.Refusal = refusal.To(x.tenant())
+		told := x.edge.opt.Pacing.tell(&to)
+		ruling.Told, ruling.RetryAt, ruling.RetryAfter = told.Told, told.RetryAt, told.RetryAfter
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,6 +164,46 @@ func TestP33_AReservationIsToldToItsTenantOnly(t *testing.T) {
 	resp, body = get(t, two, "http://page.test/two")
 	if want := problemBody("backoff", failingTitle, 429, pacedWords, "source", "", e.final("page.test/two").label()); body != want || resp.Header.Get("Retry-After") != "60" {
 		t.Errorf("another's: %s %v %s", resp.Status, resp.Header, body)
+	}
+}
+
+// Of a term that requests of both tenants wait for, each is told what it may be
+// told, whichever of them was the first to need it (P33).
+func TestP33_AProbeThatTenantsShareIsToldToEachAsItsOwn(t *testing.T) {
+	for name, u := range map[string]string{"robots.txt": "http://other.test/", "a licence": "http://page.test/"} {
+		t.Run(name, func(t *testing.T) {
+			w := startWeb(t)
+			w.host("page.test", "License: http://other.test/l.xml\n", nil)
+			w.host("other.test", "User-agent: *\n", nil)
+			e, one, two := twoTenants(t, w, edgeSetup{files: atNoon(), pace: backoff.Config{MaxWait: 400 * time.Millisecond}})
+			s := failing("other.test", frozen.Add(-time.Second))
+			s.SetAt, s.Backoff.By = frozen, "tenant-one"
+			s.Reservation = backoff.Reservation{ID: "another", Deadline: frozen.Add(977 * time.Second), By: "tenant-one"}
+			e.plant(s)
+			ask := []struct {
+				client           *http.Client
+				name             string
+				after, at, words string
+				resp             *http.Response
+				err              error
+			}{
+				{client: one, name: "one", after: "977", at: "2026-11-30T12:16:17Z",
+					words: "Another request to the site, which was failing, is under way, and the 0 s that a request may wait are over. Nothing was requested. Ask again after 2026-11-30T12:16:17Z."},
+				{client: two, name: "two", after: "60", words: pacedWords},
+			}
+			var both sync.WaitGroup
+			for i := range ask {
+				both.Go(func() { ask[i].resp, ask[i].err = ask[i].client.Get(u + ask[i].name) })
+			}
+			both.Wait()
+			for _, a := range ask {
+				body := text(t, a.resp, a.err)
+				want := problemBody("backoff", failingTitle, 429, a.words, "source", a.at, e.final(u+a.name).label())
+				if diff := cmp.Diff(want, body); diff != "" || a.resp.Header.Get("Retry-After") != a.after {
+					t.Errorf("tenant %s: Retry-After %s (-want +got):\n%s", a.name, a.resp.Header.Get("Retry-After"), diff)
+				}
+			}
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ func (x *crossing) withhold(r *http.Request, resp *http.Response, ruling rulings
 	if len(ruling.Needs) > 0 {
 		ruling = rulings.CouldNotDecide("the head of the page was not looked at")
 	}
-	x.barredTerms(ruling.Reason)
+	x.barredTerms(&ruling)
 	if bodiless(r, resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		// Where its pace cannot be kept it is not used (P40), and so it is not.
 		_ = x.settled(r.Context(), resp)
