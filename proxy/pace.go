@@ -39,7 +39,7 @@ func (p *Pacing) keep(d robots.Delay) backoff.Delay {
 // are not paced (P3), unless the policy says so: then back-off binds.
 func (x *crossing) pace(r *http.Request) (refused *rulings.Ruling) {
 	p := x.edge.opt.Pacing
-	if p == nil || x.rec.Class != rulings.Source && !x.pacedService() {
+	if p == nil || x.policy != nil && !x.policy.Paced(x.origin.Host) {
 		return nil
 	}
 	start, left := time.Now(), x.budget.Left()
@@ -60,15 +60,6 @@ func (x *crossing) pace(r *http.Request) (refused *rulings.Ruling) {
 		x.gone(r)
 	}
 	return x.paced(err)
-}
-
-// pacedService reports whether the host is a service that policy wants paced.
-func (x *crossing) pacedService() bool {
-	if x.policy == nil {
-		return false
-	}
-	service, ok := x.policy.ServiceFor(x.origin.Host)
-	return ok && service.Pace
 }
 
 // paced makes a ruling of why pacing did not let the request go.

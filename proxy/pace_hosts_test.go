@@ -287,6 +287,41 @@ func TestP3_O8_AServiceIsPacedWherePolicySaysSo(t *testing.T) {
 	w.wantAsked(t, "service.test", "/page")
 }
 
+// So is a licence that lies on one, which has no Crawl-delay either where its
+// robots.txt was read before it became a service (P2, P3, O8).
+func TestP3_O8_ALicenceOnAPacedServiceIsPaced(t *testing.T) {
+	w := startWeb(t)
+	w.host("service.test", "User-agent: *\nCrawl-delay: 50\n", func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/warm" {
+			return
+		}
+		rw.Header().Set("Retry-After", "600")
+		rw.WriteHeader(503)
+	})
+	w.host("one.test", "License: http://service.test/1.xml\n", nil)
+	w.host("two.test", "License: http://service.test/2.xml\n", nil)
+	policy := withService("service.test")
+	policy.ServiceTerms = []rulings.ServiceFile{{Pace: true}}
+	data := t.TempDir()
+	e := w.edge(edgeSetup{data: data})
+	e.gets("", "http://service.test/warm") // takes the turn of a source
+	e.down()
+	e = w.edge(edgeSetup{data: data, policy: policy})
+	for _, want := range []struct {
+		url    string
+		status int
+		reason string
+	}{{"http://one.test/page", 451, "licence_unread"}, {"http://two.test/page", 429, "backoff"}, {"http://service.test/page", 429, "backoff"}} {
+		if resp, body := e.gets("", want.url); resp.StatusCode != want.status || reasonOf(resp) != want.reason {
+			t.Errorf("%s: %s %s", want.url, resp.Status, body)
+		}
+	}
+	w.wantAsked(t, "service.test", "/robots.txt", "/warm", "/1.xml")
+	if s := e.stateOf("service.test"); s.Backoff.Failures != 1 || s.Backoff.Status != 503 {
+		t.Errorf("the state is %+v", s)
+	}
+}
+
 // robots.txt takes no turn, so that the first page goes at once; where the host
 // has a turn already, its answer dates it (P2).
 func TestP2_RobotsTxtTakesNoTurnAndDatesTheNext(t *testing.T) {

@@ -19,8 +19,11 @@ import (
 func (p *Pacing) Pace(ctx context.Context, ask terms.Ask) (terms.Pass, error) {
 	req := backoff.Request{Host: ask.Origin.Host, Delay: p.keep(ask.Delay), NoTurn: ask.Kind == rulings.TermRobots}
 	if x := crossingOf(ctx); x != nil {
-		if x.policy != nil && x.policy.Class(req.Host) == rulings.Service {
-			return &probePass{pacing: p}, nil // P3
+		if x.policy != nil && x.policy.Class(req.Host) == rulings.Service { // P3
+			if !x.policy.Paced(req.Host) {
+				return &probePass{pacing: p}, nil
+			}
+			req.Delay = backoff.Delay{}
 		}
 		x.yield(ctx, req.Host)
 		req.Budget, req.Tenant = x.budget, x.tenant()

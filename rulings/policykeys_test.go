@@ -228,9 +228,15 @@ func TestO8TheNarrowestServiceCounts(t *testing.T) {
 		if got, ok := p.ServiceFor(host); !ok || got != want {
 			t.Errorf("%s: %+v, want %+v", host, got, want)
 		}
+		if p.Paced(host) != want.Pace {
+			t.Errorf("%s: paced: %v", host, !want.Pace)
+		}
 	}
 	if _, ok := p.ServiceFor("example.org"); ok {
 		t.Error("a source has the terms of a service")
+	}
+	if !p.Paced("example.org") {
+		t.Error("P3: a source is not paced")
 	}
 	if (rulings.Price{}).Kind != rulings.PriceUnknown {
 		t.Error("O33: the zero value of a price is not unknown")

@@ -66,6 +66,13 @@ func (p *Policy) ServiceFor(host string) (ServiceTerms, bool) {
 	return best.terms, true
 }
 
+// Paced reports whether host, a key of hostkey.Key, is asked at its own pace: a
+// source is, and a service of which the policy says so.
+func (p *Policy) Paced(host string) bool {
+	service, ok := p.ServiceFor(host)
+	return !ok || service.Pace
+}
+
 // Tunnel reports whether host, a key of hostkey.Key, is passed through unread.
 func (p *Policy) Tunnel(host string) bool { return matchAny(p.tunnels, host) }
 

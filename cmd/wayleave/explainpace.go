@@ -102,7 +102,7 @@ const storeRetry = 30 * time.Second
 // hangs on such as are not held, and refuses ruling for it where a crossing would
 // be. It is nil for what is not paced (P3) or never sent.
 func (x explainer) paceRuled(ctx context.Context, policy *rulings.Policy, req rulings.Request, known rulings.Terms, ruling *rulings.Ruling, open bool) (*admin.Pacing, error) {
-	if policy == nil || x.pacing == nil || policy.Class(req.Origin.Host) != rulings.Source || !open && ruling.Refused() && !paces(ruling.Reason) && ruling.Reason != rulings.RobotsUnreachable {
+	if policy == nil || x.pacing == nil || !policy.Paced(req.Origin.Host) || !open && ruling.Refused() && !paces(ruling.Reason) && ruling.Reason != rulings.RobotsUnreachable {
 		return nil, nil
 	}
 	var delay backoff.Delay

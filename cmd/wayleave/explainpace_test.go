@@ -121,12 +121,12 @@ func TestP39AStoreThatCannotBeReadIsPartOfTheForecast(t *testing.T) {
 
 // What the terms decided, and what the pace makes of it.
 func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
-	policy, faults := rulings.NewPolicy(rulings.PolicyFile{Services: []string{"service.test"}})
+	policy, faults := rulings.NewPolicy(rulings.PolicyFile{Services: []string{"service.test", "paced.test"}, ServiceTerms: []rulings.ServiceFile{{}, {Pace: true}}})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	dir := t.TempDir()
-	for _, host := range []string{"host.test", "service.test"} {
+	for _, host := range []string{"host.test", "service.test", "paced.test"} {
 		s := backoff.State{Host: host, SetAt: noon, Backoff: backoff.Backoff{Failures: 1, Status: 429, Until: in(time.Hour)}}
 		mustDo(t, os.WriteFile(filepath.Join(dir, host+".json"), backoff.Encode(s), 0o600))
 	}
@@ -145,6 +145,8 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 		Outcome: rulings.Refuse, Reason: rulings.Backoff, Stage: rulings.StageBefore, RetryAt: in(time.Hour),
 		Detail: "backoff: host.test may be asked in 1h0m0s, and 20s are left to wait",
 	}
+	paced := refused
+	paced.Detail = "backoff: paced.test may be asked in 1h0m0s, and 20s are left to wait"
 	tests := map[string]struct {
 		host   string
 		ruling rulings.Ruling
@@ -159,6 +161,7 @@ func TestA11ThePaceRefusesWhatTheTermsLetThrough(t *testing.T) {
 		"T17 unreachable, and no more":   {"other.test", unreachable, false, nil, unreachable},
 		"open for want of terms":         {"host.test", rulings.Ruling{}, true, forecast, rulings.Ruling{}},
 		"P3 a service":                   {"service.test", proceed, false, nil, proceed},
+		"P3 a service that is paced":     {"paced.test", proceed, false, forecast, paced},
 		"a host that nothing binds":      {"other.test", proceed, false, &admin.Pacing{}, proceed},
 	}
 	for name, tt := range tests {
