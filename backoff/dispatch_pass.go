@@ -163,6 +163,23 @@ func (p *Pass) Failed(ctx context.Context) error {
 	return err
 }
 
+// Yield gives up the reservation of a request whose answer has begun, so that
+// another may go before its end (P26). The pass goes on, and its answer counts. It
+// does nothing where the answer is a failure, beside which nothing goes (P22).
+func (p *Pass) Yield(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.failed || p.reservation == "" {
+		return nil
+	}
+	if err := p.d.store.Release(context.WithoutCancel(ctx), p.req.Host, p.reservation); err != nil {
+		return err
+	}
+	p.reservation, p.headBy = "", time.Time{}
+	p.line.rouseFirsts()
+	return nil
+}
+
 // giveUp ends the pass of a request that was not sent.
 func (p *Pass) giveUp(ctx context.Context) {
 	if p.line != nil {

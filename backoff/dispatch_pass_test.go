@@ -258,6 +258,47 @@ func TestE18_ARecordSaysWhatPacingDid(t *testing.T) {
 	})
 }
 
+// A reservation that is given up before its end lets the next request reserve the
+// host, and the answer of the first still counts (P21). That of a failure stays,
+// which nothing may go beside (P22).
+func TestP26_AReservationThatIsYielded(t *testing.T) {
+	for name, c := range map[string]struct {
+		status   int
+		went     []time.Duration // before the end of the answer
+		failures int             // after it
+	}{
+		"of an answer that is good": {200, []time.Duration{2 * time.Second}, 0},
+		"of a failure":              {503, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, backoff.Config{}, func(s *scene) {
+				s.serve = func(int) reply { return reply{status: 200, head: 10 * time.Minute} }
+				s.plantFailing(0)
+				owner, err := s.Go(s.Context(), s.request(0))
+				s.must(err)
+				s.must(owner.Handed(s.Context()))
+				s.must(owner.HeadArrived(s.Context(), c.status))
+				s.call(s.Context(), 0, s.request(0))
+				s.until(2 * time.Second)
+				s.wantWent()
+				for range 2 {
+					s.must(owner.Yield(s.Context()))
+				}
+				s.until(3 * time.Second)
+				s.wantWent(c.went...)
+				held := s.store.Stored(host).Reservation
+				_, err = owner.Answered(s.Context(), backoff.Answer{Status: c.status})
+				s.must(err)
+				state := s.store.Stored(host)
+				if state.Backoff.Failures != c.failures || c.went != nil && (held.ID == "" || state.Reservation.ID != held.ID) {
+					t.Errorf("of %+v there is %+v", held, state)
+				}
+				s.must(owner.Yield(s.Context())) // after its end
+			})
+		})
+	}
+}
+
 // What comes after the end of a pass, and what comes twice, does nothing.
 func TestP26_APassEndsOnce(t *testing.T) {
 	inBubble(t, backoff.Config{}, func(s *scene) {

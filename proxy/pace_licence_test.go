@@ -245,6 +245,44 @@ func TestP26_APageDoesNotKeepItsOwnLicenceFromBeingRead(t *testing.T) {
 	}
 }
 
+// The answer of a page counts, read whole, though the request for a licence on its
+// host went meanwhile and came to nothing; a wait that the licence imposed stays
+// (P21, P26).
+func TestP21_P26_APageCountsWhateverBecomesOfItsLicence(t *testing.T) {
+	for name, c := range map[string]struct {
+		licence http.HandlerFunc
+		left    bool // of the back-off
+	}{
+		"is cut":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+		"fails":   {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }, true},
+		"is read": {func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, licenceFree) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := startWeb(t)
+			w.host("page.test", "User-agent: *\n", func(rw http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/l.xml":
+					c.licence(rw, r)
+				case "/page":
+					rw.Header().Set("Link", `</l.xml>; rel=license; type="application/rsl+xml"`)
+					fmt.Fprint(rw, "page")
+				}
+			})
+			e := w.edge(edgeSetup{files: atNoon()})
+			e.gets("", "http://page.test/warm")
+			s := failing("page.test", frozen.Add(-time.Second))
+			s.SetAt = frozen
+			e.plant(s)
+			e.gets("", "http://page.test/page")
+			e.final("page.test/page").want(t, map[string]any{"http_status": 200, "retrieved_bytes": len("page")})
+			w.wantAsked(t, "page.test", "/robots.txt", "/warm", "/page", "/l.xml")
+			if s := e.stateOf("page.test"); s.Backoff.Failures != 0 || s.Backoff.Until.After(frozen) != c.left || s.Reservation.ID != "" {
+				t.Errorf("the state is %+v", s)
+			}
+		})
+	}
+}
+
 // What the crossings that wait for one probe are told and what is recorded of
 // them is the same (P24).
 func TestP24_CrossingsThatShareAProbeAreToldTheSame(t *testing.T) {

@@ -47,11 +47,10 @@ func (p *Pacing) Pace(ctx context.Context, ask terms.Ask) (terms.Pass, error) {
 // when the page names a term there: otherwise the request for it would wait for
 // the end of an answer that waits for the request.
 func (x *crossing) yield(ctx context.Context, host string) {
-	if x.permit == nil || x.origin.Host != host || x.permit.HeadBy().IsZero() {
-		return
+	if x.permit != nil && x.origin.Host == host {
+		// One that cannot be given up binds until it expires, as it would anyway.
+		_ = x.permit.Yield(ctx)
 	}
-	// One that cannot be given up binds until it expires, as it would anyway.
-	_ = x.permit.Failed(ctx)
 }
 
 // fetchError makes of why a probe may not go, or its answer not be used, what
