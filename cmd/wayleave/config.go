@@ -22,6 +22,7 @@ const (
 // changes after load; a reload makes a new one.
 type config struct {
 	file      string              // the file it was read from; empty for none
+	blank     bool                // nothing stands in the file
 	written   map[string][]string // what was written for each key, for telling what a reload would change
 	writtenAt map[string]position // where that was
 

@@ -27,7 +27,8 @@ type source struct {
 func (s source) load() (*config, error) {
 	c := newConfig(s.file)
 	var all faults
-	for _, read := range []func() ([]setting, faults){s.defaults, s.fileSettings, s.envSettings, s.flagSettings} {
+	file := func() ([]setting, faults) { return s.fileSettings(c) }
+	for _, read := range []func() ([]setting, faults){s.defaults, file, s.envSettings, s.flagSettings} {
 		settings, found := read()
 		all = append(all, found...)
 		all = all.with(c.apply(settings))
@@ -52,13 +53,16 @@ func newConfig(file string) *config {
 	return &config{file: file, written: map[string][]string{}, writtenAt: map[string]position{}, policyAt: map[string]position{}}
 }
 
-func (s source) fileSettings() (settings []setting, found faults) {
+// fileSettings reads the file, and notes in c when nothing stands in it.
+func (s source) fileSettings(c *config) (settings []setting, found faults) {
 	if s.file != "" {
 		text, err := s.read(s.file)
 		if err != nil {
 			return nil, faults{{position{source: s.file}, "", "cannot be read: " + reason(err), true}}
 		}
 		settings, found = parseConfig(s.file, text)
+		root, ok := newFileReader(s.file).document(text)
+		c.blank = ok && root == nil
 	}
 	if s.draft != nil {
 		settings, found = withDraft(settings, found, s.draft)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -73,16 +74,29 @@ func (e *edge) reload() (next *config, err error) {
 
 // next loads a configuration that could follow the one the edge started with.
 func (e *edge) next(src source) (*config, error) {
+	src.read = readAgain
 	next, err := src.whole()
 	switch {
 	case err != nil:
 		return nil, err
+	case next.blank && src.draft == nil && !samePolicy(e.policy.Load(), next.policy):
+		// It was cut short, as by who is still writing it: that is no wish for the default (O3).
+		return nil, faults{{position{src.file, 1, 1}, "policy", "the file is empty; for the default policy write policy: {}", true}}
 	case len(next.policy.Overlays()) > 0 && e.cfg.auth != authToken:
 		// The file may say auth: token by now, but who comes is asked for nothing (O6).
 		const key = "policy.sessions"
 		return nil, faults{{next.place(key), key, fmt.Sprintf("needs auth: token, but the edge was started with auth: %s; start it again", e.cfg.auth), false}}
 	}
 	return next, nil
+}
+
+// readAgain is readConfig for a reload. What is no regular file, such as a pipe, can
+// be read only once: it would read as empty now, or never end.
+func readAgain(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file, so it is read only when the edge starts")
+	}
+	return readConfig(name)
 }
 
 // fixedChanges names the keys outside the policy that next would change.

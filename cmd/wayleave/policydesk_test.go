@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/wayleave/wayleave/admin"
 	"github.com/wayleave/wayleave/rulings"
@@ -141,6 +142,39 @@ func (w *policyWorld) outcomes() map[string]bool {
 			return seen
 		}
 		next = "&cursor=" + page.Next
+	}
+}
+
+func TestO4AFileThatHasBecomeEmptyOrIsAPipeIsAFault(t *testing.T) {
+	w := newPolicyWorld(t, closedPolicy)
+	inForce := w.edge.policy.Load()
+	for what, c := range map[string]struct {
+		become  func(file string) error
+		problem string
+	}{
+		"cut short":            {func(f string) error { return os.WriteFile(f, nil, 0o600) }, "the file is empty; for the default policy write policy: {}"},
+		"only a comment":       {func(f string) error { return os.WriteFile(f, []byte("# none\n"), 0o600) }, "the file is empty; for the default policy write policy: {}"},
+		"a pipe":               {func(f string) error { return unix.Mkfifo(f, 0o600) }, "cannot be read: it is no regular file, so it is read only when the edge starts"},
+		"a device with an end": {func(f string) error { return os.Symlink(os.DevNull, f) }, "cannot be read: it is no regular file, so it is read only when the edge starts"},
+	} {
+		mustDo(t, os.Remove(w.file))
+		mustDo(t, c.become(w.file))
+		status, got := w.reload()
+		if status != http.StatusUnprocessableEntity || len(got.Faults) != 1 || got.Faults[0].Problem != c.problem {
+			t.Errorf("%s: status %d, %+v", what, status, got)
+		}
+		if w.edge.policy.Load() != inForce {
+			t.Fatalf("%s: another policy is in force", what)
+		}
+	}
+	mustDo(t, os.Remove(w.file))
+	mustDo(t, os.WriteFile(w.file, []byte("policy: {}\n"), 0o600))
+	if status, got := w.reload(); status != http.StatusOK || !got.Loads {
+		t.Errorf("the default policy, asked for: status %d, %+v", status, got)
+	}
+	mustDo(t, os.WriteFile(w.file, nil, 0o600)) // and what changes nothing is no fault
+	if status, got := w.reload(); status != http.StatusOK || !got.Loads {
+		t.Errorf("an empty file under the default policy: status %d, %+v", status, got)
 	}
 }
 
