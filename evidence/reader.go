@@ -167,6 +167,10 @@ func (r *Reader) Close() error {
 // was not settled.
 func (r *Reader) Position() Position { return r.settled }
 
+// Missing names the log's segments that are not there, as "000001" or
+// "000001-000004" (E63). What is in them Next leaves out.
+func (r *Reader) Missing() []string { return missingSegments(r.numbers) }
+
 // Tear returns the unfinished last line, nil when there is none. It is known once
 // Next has returned io.EOF.
 func (r *Reader) Tear() *Tear { return r.state.tear }

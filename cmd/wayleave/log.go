@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -28,8 +29,8 @@ func (c *cli) logShowCommand() *cobra.Command {
 		Short: "Print a log",
 		Long: `LOG is a session's id, or runs/ and the id of a published run. Prints its records
 in their order, each on a line. Damage is named where it stands, on stderr:
-exit 1. A torn last line that nothing marks is named as well: exit 3. Writes
-nothing.`,
+exit 1. Segments that are not there and a torn last line that nothing marks are
+named as well: exit 3. Writes nothing.`,
 		Args: oneArg("log"),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(cmd, flags)
@@ -127,6 +128,7 @@ func (c *cli) printLog(ctx context.Context, cfg *config, session string, from ev
 		return from, noLog(session, err)
 	}
 	defer r.Close()
+	c.printMissing(session, r.Missing())
 	damaged := 0
 	for {
 		e, err := r.Next(ctx)
@@ -149,7 +151,17 @@ func (c *cli) printLog(ctx context.Context, cfg *config, session string, from ev
 		if t := r.Tear(); t != nil && !t.Writing {
 			return r.Position(), fmt.Errorf("segment %06d, line %d: the last line was cut short after %d octets and nothing says so yet; the next edge, or 'wayleave repair', marks it", t.Segment, t.Line, t.Bytes)
 		}
+		if len(r.Missing()) > 0 {
+			return r.Position(), &exitError{code: exitUnknown} // all is said
+		}
 		return r.Position(), nil
+	}
+}
+
+// printMissing names the segments of a log that are not there, as verify does.
+func (c *cli) printMissing(session string, missing []string) {
+	for _, numbers := range missing {
+		fmt.Fprintf(c.stderr, "wayleave: %s: segment %s is not there\n", session, numbers)
 	}
 }
 
@@ -157,7 +169,8 @@ func (c *cli) printLog(ctx context.Context, cfg *config, session string, from ev
 const followEvery = 200 * time.Millisecond
 
 // followLog prints what is added to a log until a signal comes. What is torn or
-// damaged at the end may yet be explained by what follows: it is named once.
+// damaged at the end may yet be explained by what follows: it is named once, as are
+// segments that are not there.
 func (c *cli) followLog(ctx context.Context, cfg *config, session string, at evidence.Position, print printer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -183,6 +196,7 @@ type follower struct {
 	session string
 	at      evidence.Position
 	shown   evidence.Position // of the last damage named
+	missing []string          // segments, as named last
 	print   printer
 }
 
@@ -193,6 +207,10 @@ func (f *follower) look(ctx context.Context) error {
 		return noLog(f.session, err)
 	}
 	defer r.Close()
+	if missing := r.Missing(); !slices.Equal(missing, f.missing) {
+		f.c.printMissing(f.session, missing)
+		f.missing = missing
+	}
 	for {
 		e, err := r.Next(ctx)
 		var damage *evidence.DamageError

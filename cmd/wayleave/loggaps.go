@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +32,8 @@ themselves and those of single crossings, each on a line. Exits as
 }
 
 // printGaps prints the gaps of the logs in turn. It goes through all of them, and
-// returns the first way in which one is not whole.
-func (c *cli) printGaps(ctx context.Context, cfg *config, sessions []string, print printer) (first error) {
+// returns the worst way in which one is not whole (E81): damage, if there is any.
+func (c *cli) printGaps(ctx context.Context, cfg *config, sessions []string, print printer) (worst error) {
 	if len(sessions) == 0 {
 		var err error
 		if sessions, err = evidence.LogNames(cfg.data); err != nil {
@@ -40,9 +41,11 @@ func (c *cli) printGaps(ctx context.Context, cfg *config, sessions []string, pri
 		}
 	}
 	for _, session := range sessions {
-		if _, err := c.printLog(ctx, cfg, session, evidence.Position{}, print); err != nil && first == nil {
-			first = err
+		_, err := c.printLog(ctx, cfg, session, evidence.Position{}, print)
+		exit, coded := errors.AsType[*exitError](err)
+		if err != nil && (worst == nil || coded && exit.code == exitNotSo) {
+			worst = err
 		}
 	}
-	return first
+	return worst
 }
