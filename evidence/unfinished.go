@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"syscall"
 )
 
 // Unfinished says what a Store's Repair would make up for in the log of a session
@@ -64,6 +66,28 @@ func sealCutShort(path string) (bool, error) {
 	}
 	info, err := dir.Lstat(segmentName(last))
 	return err == nil && last > 1 && info.Size() == 0, err
+}
+
+// stagingName is the name of a run's staging folder (E70).
+var stagingName = regexp.MustCompile(`^\..+\.staging-(\d{8}T\d{6}Z-[0-9a-f]{16})$`)
+
+// Unpublished returns what interrupted runs left below dataDir (E72), in order:
+// "runs/" and the name of each staging folder whose edge does not live.
+func Unpublished(dataDir string) (left []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(dataDir, "runs"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		m := stagingName.FindStringSubmatch(e.Name())
+		if m == nil {
+			continue
+		}
+		if alive, _, err := probeEdge(filepath.Join(dataDir, "edges"), m[1]); err != nil || !alive {
+			left = append(left, runPrefix+e.Name())
+		}
+	}
+	return left, err
 }
 
 // LogNames returns the sessions below dataDir that have a log, in order.

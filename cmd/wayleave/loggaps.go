@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +17,9 @@ func (c *cli) logGapsCommand() *cobra.Command {
 		Use:   "gaps [SESSION...]",
 		Short: "Print what the logs could not say",
 		Long: `Prints the gaps of the logs, or of the sessions named: those of the logs
-themselves and those of single crossings, each on a line. Exits as
-'wayleave log show' does. Writes nothing.`,
+themselves and those of single crossings, each on a line. Of all logs, what
+interrupted runs left is named on stderr. Exits as 'wayleave log show' does.
+Writes nothing.`,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(cmd, flags)
 			if err != nil {
@@ -38,6 +40,13 @@ func (c *cli) printGaps(ctx context.Context, cfg *config, sessions []string, pri
 		var err error
 		if sessions, err = evidence.LogNames(cfg.data); err != nil {
 			return err
+		}
+		left, err := evidence.Unpublished(cfg.data)
+		if err != nil {
+			return err
+		}
+		for _, name := range left {
+			fmt.Fprintf(c.stderr, "wayleave: %s: %s\n", name, leftByRun)
 		}
 	}
 	for _, session := range sessions {

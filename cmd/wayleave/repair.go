@@ -20,7 +20,7 @@ func (c *cli) repairCommand() *cobra.Command {
 edge that opens them would do: a torn last line is marked, edges that died are
 told of, a seal that was cut short is finished. Nothing that is in a log is
 changed or taken out. Edges may go on running meanwhile. Damage is named and
-left as it is: exit 1.`,
+left as it is: exit 1. What interrupted runs left is named as well.`,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(cmd, flags)
 			if err != nil {
@@ -62,6 +62,15 @@ func (c *cli) repair(ctx context.Context, cfg *config, only []string) (err error
 		}
 		repaired += n
 		damaged += s.Completeness.Damaged
+	}
+	if len(only) == 0 {
+		left, err := evidence.Unpublished(cfg.data)
+		if err != nil {
+			return err
+		}
+		for _, name := range left {
+			fmt.Fprintf(c.stdout, "%s\t%s\n", name, leftByRun)
+		}
 	}
 	fmt.Fprintf(c.stdout, "%d logs repaired\n", repaired)
 	if damaged > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ PATH is a data directory (all its logs and published runs), the directory of a
 run, or a log. Checked are the records themselves, what they refer to, the
 windows of edges, the chain of segments and their summaries, a run's summary,
 and that the term objects which are named are there and true to their names.
+What interrupted runs left in a data directory is named, and changes no verdict.
 
 With --rulings every ruling is made again from the terms and the policy that are
 kept. Rulings that cannot be made again are counted apart.
@@ -56,7 +58,11 @@ type verification struct {
 	Verdict    evidence.Verdict     `json:"verdict"`
 	FirstFault *evidence.Finding    `json:"first_fault,omitempty"`
 	Logs       []evidence.LogReport `json:"logs"`
+	Left       []string             `json:"unpublished,omitempty"` // by interrupted runs, which have no log to judge
 }
+
+// leftByRun says what evidence.Unpublished found.
+const leftByRun = "left by an interrupted run, and not published"
 
 func (c *cli) verify(ctx context.Context, o verifyOptions, paths []string) error {
 	options := evidence.VerifyOptions{Objects: o.objects}
@@ -73,6 +79,13 @@ func (c *cli) verify(ctx context.Context, o verifyOptions, paths []string) error
 			logs = []evidence.LogReport{notVerified(path, err)}
 		}
 		all.add(logs)
+		left, err := evidence.Unpublished(path)
+		if err != nil {
+			all.add([]evidence.LogReport{notVerified(filepath.Join(path, "runs"), err)})
+		}
+		for _, name := range left {
+			all.Left = append(all.Left, filepath.Join(path, name))
+		}
 	}
 	var err error
 	if o.asJSON {
@@ -115,6 +128,9 @@ func (v *verification) print(w io.Writer) error {
 	var b strings.Builder
 	for i := range v.Logs {
 		printLog(&b, &v.Logs[i])
+	}
+	for _, name := range v.Left {
+		fmt.Fprintf(&b, "%s: %s\n", name, leftByRun)
 	}
 	fmt.Fprintf(&b, "%s\n", inOneWord(v.Verdict))
 	_, err := io.WriteString(w, b.String())
