@@ -90,6 +90,10 @@ type spending struct {
 	state allowances.State
 }
 
+// told reports whether there is a figure of what is spent: none stands in a ledger
+// that is missing, which the next crossing makes from the logs.
+func (s spending) told() bool { return !s.state.Until.IsZero() && !s.state.Missing }
+
 // spent reads what is spent of each allowance of the policy in force.
 func (e *edge) spent(ctx context.Context) (list []spending) {
 	p := e.policy.Load()
@@ -116,9 +120,11 @@ func (e *edge) allowanceStatus() (list []admin.AllowanceStatus) {
 			Enforceable: s.state.Unknown == "", Unknown: s.state.Unknown, Short: s.state.Short,
 		}
 		if !s.state.Until.IsZero() {
-			view.Spent, view.Reserved = s.state.Spent.String(), s.state.Reserved.String()
 			from, until := s.state.From.UTC(), s.state.Until.UTC()
 			view.From, view.Until = &from, &until
+		}
+		if s.told() {
+			view.Spent, view.Reserved = s.state.Spent.String(), s.state.Reserved.String()
 		}
 		list = append(list, view)
 	}
@@ -170,7 +176,7 @@ func (f *spentFigures) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(allowanceAmount, float64(s.Amount)/unit)
 		gauge(allowanceKnown, known)
-		if !s.state.Until.IsZero() {
+		if s.told() {
 			gauge(allowanceSpent, float64(s.state.Spent)/unit)
 			gauge(allowanceHeld, float64(s.state.Reserved)/unit)
 		}

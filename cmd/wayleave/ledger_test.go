@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestA5_A16_HowAllowancesStand(t *testing.T) {
 	without := cmpopts.IgnoreFields(admin.AllowanceStatus{}, "From", "Until")
 	want := []admin.AllowanceStatus{
 		{Name: "month", Period: "month", Currency: "USD", Amount: "250", Spent: "0.06", Reserved: "0", Enforceable: true},
-		{Name: "day", Period: "day", Currency: "EUR", Amount: "1", Spent: "0", Reserved: "0", Enforceable: true},
+		{Name: "day", Period: "day", Currency: "EUR", Amount: "1", Enforceable: true}, // nothing has asked for its ledger yet
 	}
 	s := status()
 	if diff := cmp.Diff(want, s.Allowances, without); diff != "" {
@@ -104,8 +105,15 @@ func TestO34_AnEdgeMakesAMissingLedgerFromTheLogs(t *testing.T) {
 	var err error
 	w.edge, err = startEdge(t.Context(), cfg, edgeOptions{source: src, log: slog.New(slog.DiscardHandler), unlisted: true})
 	mustDo(t, err)
-	cross()
 	var s admin.Status
+	w.ask(http.MethodGet, "/v1/status", "", &s)
+	if got := s.Allowances[0]; got.Spent != "" || got.Reserved != "" || !got.Enforceable {
+		t.Errorf("before a crossing has had it made: %+v", got)
+	}
+	if figures := w.metrics(); strings.Contains(figures, "wayleave_allowance_spent{") || strings.Contains(figures, "wayleave_allowance_reserved{") {
+		t.Errorf("figures of a ledger that is not there:\n%s", figures)
+	}
+	cross()
 	w.ask(http.MethodGet, "/v1/status", "", &s)
 	if got := s.Allowances[0]; got.Spent != "0.04" || !got.Enforceable {
 		t.Errorf("%+v", got)
