@@ -68,6 +68,15 @@ type Log struct {
 // ID returns the session's id.
 func (l *Log) ID() string { return l.id }
 
+// Name returns the name by which OpenReader knows the log: its id, and that of a
+// batch run behind "runs/".
+func (l *Log) Name() string {
+	if l.store.o.Run != nil {
+		return runPrefix + l.id
+	}
+	return l.id
+}
+
 // Append records recs, in order and next to each other, and returns the seq of
 // the last one when all are on disk. Records are encoded before it returns, so
 // the caller may change them afterwards.

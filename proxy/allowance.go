@@ -60,7 +60,7 @@ func (x *crossing) reserveFor(ctx context.Context, price rulings.Price, receipt 
 	for i, a := range covering {
 		as[i] = AllowanceOf(a)
 	}
-	q := allowances.Request{Crossing: x.account(), Price: priceOf(price), Carry: x.policy.Mode.Carries(rulings.AllowanceExhausted)}
+	q := allowances.Request{Crossing: x.log.Name(), Price: priceOf(price), Carry: x.policy.Mode.Carries(rulings.AllowanceExhausted)}
 	verdict, err := x.edge.ledger.Reserve(ctx, as, q)
 	if err != nil {
 		x.ruling = rulings.CouldNotDecide("what allowances cover: " + err.Error()) // its client has left
@@ -160,14 +160,6 @@ func (x *crossing) lacks(err error) {
 			x.edge.owed(err)
 		}
 	}
-}
-
-// account is by what name the lines of a ledger know the session of the crossing.
-func (x *crossing) account() string {
-	if x.log == x.edge.opt.Evidence.Own() {
-		return evidence.OwnSessionOf(x.edge.opt.ID)
-	}
-	return x.log.ID()
 }
 
 func exhausted(why string, position int, until time.Time) rulings.Breach {

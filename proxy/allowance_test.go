@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wayleave/wayleave/allowances"
+	"github.com/wayleave/wayleave/evidence"
 	"github.com/wayleave/wayleave/rulings"
 )
 
@@ -346,4 +347,33 @@ func TestO31_AWebsocketCostsWhatARequestCosts(t *testing.T) {
 	c.closed()
 	m.crossing("/chat").want(t, map[string]any{"outcome": "delivered"})
 	m.wantSpent(t, "team", "0.02")
+}
+
+// The lines of a ledger name the log that the crossing is in, by its name for a
+// reader.
+func TestO31_ALedgerNamesTheLogOfACrossing(t *testing.T) {
+	for _, tt := range []struct{ run, user, name string }{
+		{"", "agent", "agent"}, {"", "", "edge-"}, {"r1", "agent", "runs/r1"}, {"r1", "", "runs/r1"},
+	} {
+		data := t.TempDir()
+		s := edgeSetup{data: data, policy: priced("strict", "0.02", "1"), evidence: func(o *evidence.Options) {
+			if tt.run != "" {
+				run, err := evidence.CreateRun(data, evidence.RunOptions{ID: tt.run, Edge: o.EdgeID, Policy: []byte("{}")})
+				must(t, err)
+				o.Run = run
+			}
+		}}
+		m := startMoney(t, s)
+		if tt.name == "edge-" {
+			tt.name += m.store.EdgeID()
+		}
+		origin := startOrigin(t, "", false, sayPage)
+		resp, err := m.client(tt.user, false).Get(origin.URL + "/a")
+		text(t, resp, err)
+		ledger, err := os.ReadFile(filepath.Join(data, "allowances", "team.jsonl"))
+		must(t, err)
+		if want := `"crossing":"` + tt.name + `"`; strings.Count(string(ledger), want) != 1 {
+			t.Errorf("run %q, user %q: no %s in\n%s", tt.run, tt.user, want, ledger)
+		}
+	}
 }
