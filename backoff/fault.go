@@ -53,6 +53,7 @@ type StoreError struct {
 	Path  string // what to repair: the directory, the state file, the lock file, or a server's address
 	Owner string // uid of Path's owner, in decimal, where the fault hangs on it; empty: it does not
 	Fix   string // what repairs it, without a path; empty: the fault's own
+	Away  bool   // Path is a server that cannot be reached
 	Err   error  // what the system said
 }
 

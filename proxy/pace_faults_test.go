@@ -784,3 +784,15 @@ func TestP32_AFaultOfTheStoreIsNotToldAsNoAnswer(t *testing.T) {
 		t.Errorf("gaps %v", got)
 	}
 }
+
+// Where a server keeps the pace there is nothing to remove: what is told is that it
+// cannot be reached.
+func TestP39_AServerThatIsAwayIsToldAsThat(t *testing.T) {
+	const away = "the server that keeps it cannot be reached. The operator has to start it, or repair the way to it."
+	fault := &backoff.StoreError{Fault: backoff.StateUnreadable, Path: "at redis://host.test:6379/0", Away: true}
+	for want, err := range map[string]error{toldNotSent + away: fault, toldNotUsed + away: &errUnusable{503, fault}} {
+		if got := storeWords(err).String(); got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+}

@@ -62,6 +62,9 @@ func storeWords(err error) rulings.Words {
 		if known, ok := storeTold[fault.Fault]; ok {
 			words = known
 		}
+		if fault.Away {
+			words = storeAway
+		}
 	}
 	if isUnusable(err) {
 		return words.notUsed
@@ -70,6 +73,12 @@ func storeWords(err error) rulings.Words {
 }
 
 type faultWords struct{ notSent, notUsed rulings.Words }
+
+// storeAway is told where what keeps the pace is a server that cannot be reached.
+var storeAway = faultWords{
+	rulings.Say("The pace of the site could not be kept, so it is not asked: the server that keeps it cannot be reached. The operator has to start it, or repair the way to it."),
+	rulings.Say("The site answered, but its pace could not be kept, so the answer is not used: the server that keeps it cannot be reached. The operator has to start it, or repair the way to it."),
+}
 
 var storeTold = func() map[backoff.Fault]faultWords {
 	write := faultWords{

@@ -139,15 +139,14 @@ func (s *Store) fault(ctx context.Context, host string, err error) error {
 	switch {
 	case errors.As(err, &refused):
 		fault.Fix = "let the server take the edge's commands"
-	case late:
-		fault.Err, fault.Fix = errors.New("no answer in "+s.wait.String()), unreachable
 	default:
-		fault.Fix = unreachable
+		fault.Away, fault.Fix = true, "start the server, or repair the way to it"
+		if late {
+			fault.Err = errors.New("no answer in " + s.wait.String())
+		}
 	}
 	return fault
 }
-
-const unreachable = "start the server, or repair the way to it"
 
 // unreadable is the error of a state that no store has written.
 func (s *Store) unreadable(host string, err error) error {

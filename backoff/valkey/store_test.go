@@ -108,6 +108,10 @@ func TestP47_AServerThatCannotBeReachedIsAStateThatCannotBeRead(t *testing.T) {
 	}
 	defer s.Close()
 	everyCallFails(t, s, "redis://"+address+"/0")
+	_, _, err = s.Look(t.Context(), "host.test")
+	if fault, ok := errors.AsType[*backoff.StoreError](err); !ok || !fault.Away {
+		t.Errorf("%v does not say that the server is away", err)
+	}
 }
 
 // A server that takes connections and says nothing is waited for no longer than
