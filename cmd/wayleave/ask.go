@@ -99,7 +99,7 @@ func openExplainer(cfg *config) (explainer, func(context.Context) error, error) 
 			up.Reserve(addr)
 		}
 	}
-	pacing, closePacing, err := newPacing(cfg, nil)
+	pacing, closePacing, err := newPacing(cfg, nil, nil)
 	if err != nil {
 		return explainer{}, nil, err
 	}

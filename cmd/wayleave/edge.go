@@ -175,12 +175,15 @@ func (e *edge) openTerms() (err error) {
 		return err
 	}
 	e.onClose(func(context.Context) error { e.upstream.Close(); e.endRecording(); return nil })
-	pacing, closePacing, err := newPacing(e.cfg, e.metrics)
+	pacing, closePacing, err := newPacing(e.cfg, e.metrics, e.log)
 	if err != nil {
 		return err
 	}
 	e.pacing = pacing
 	e.onClose(func(context.Context) error { return closePacing() })
+	if e.cfg.paceStore.url != nil {
+		_ = e.pacingHealthy() // a server that is away is in the log from the start
+	}
 	e.book, err = terms.Open(termsDir(e.cfg.data), terms.Options{
 		Client: e.upstream, Pacer: e.pacer(), Held: e.heldTerms(), Tokens: e.tokens, Record: proxy.RecordProbe, Logger: e.log, Redact: e.store.Redact, Metrics: e.metrics,
 		UserAgent: func() string { return proxy.UserAgent(e.policy.Load(), version()) },
@@ -193,9 +196,9 @@ func (e *edge) openTerms() (err error) {
 }
 
 // newPacing returns the pace of hosts, kept where cfg says, with the faults of the
-// store counted in reg unless that is nil. Closing it ends connections to a
+// store counted in reg and told in log unless reg is nil. Closing it ends connections to a
 // server, if it has any.
-func newPacing(cfg *config, reg prometheus.Registerer) (p *proxy.Pacing, closing func() error, err error) {
+func newPacing(cfg *config, reg prometheus.Registerer, log *slog.Logger) (p *proxy.Pacing, closing func() error, err error) {
 	pace := cfg.pacing
 	pace.HeadTimeout = cfg.headTimeout
 	var store backoff.Store = backoff.NewFileStore(backoffDir(cfg.data), backoff.FileOptions{Config: pace})
@@ -207,7 +210,7 @@ func newPacing(cfg *config, reg prometheus.Registerer) (p *proxy.Pacing, closing
 		}
 		store, closing = server, server.Close
 	}
-	store = newCountedStore(store, reg)
+	store = newCountedStore(store, reg, log)
 	return &proxy.Pacing{Dispatcher: backoff.NewDispatcher(store, pace), Store: store, Rules: pace.Rules(), Shared: cfg.shared}, closing, nil
 }
 

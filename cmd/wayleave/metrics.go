@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,18 +46,20 @@ var faultClasses = map[backoff.Fault]string{
 }
 
 // A countedStore counts the calls of a pacing store that failed, by the class of
-// the fault.
+// the fault, and logs when a server that keeps the pace goes away and comes back.
 type countedStore struct {
 	backoff.Store
 	faults *prometheus.CounterVec
+	log    *slog.Logger
+	away   atomic.Bool // the last call that reached the server, or did not, says so
 }
 
 // newCountedStore counts the faults of s in reg. Nil counts nothing.
-func newCountedStore(s backoff.Store, reg prometheus.Registerer) backoff.Store {
+func newCountedStore(s backoff.Store, reg prometheus.Registerer, log *slog.Logger) backoff.Store {
 	if reg == nil {
 		return s
 	}
-	counted := &countedStore{s, prometheus.NewCounterVec(prometheus.CounterOpts{
+	counted := &countedStore{Store: s, log: log, faults: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "wayleave_pacing_store_faults_total", Help: "Calls of the pacing store that failed, by class of the fault.",
 	}, []string{"class"})}
 	for _, class := range faultClasses {
@@ -68,9 +72,15 @@ func newCountedStore(s backoff.Store, reg prometheus.Registerer) backoff.Store {
 // failed counts err if it is a fault of the store.
 func (s *countedStore) failed(err error) {
 	if err == nil {
+		if s.away.Load() && s.away.CompareAndSwap(true, false) {
+			s.log.Info("the server that keeps the pace is back")
+		}
 		return
 	}
 	if fault, ok := errors.AsType[*backoff.StoreError](err); ok {
+		if fault.Away && s.away.CompareAndSwap(false, true) {
+			s.log.Warn("the server that keeps the pace cannot be reached; what needs a pace is refused until it can", "error", err)
+		}
 		class, known := faultClasses[fault.Fault]
 		if !known {
 			class = faultClasses[backoff.FaultUnknown]

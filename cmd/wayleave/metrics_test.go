@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +41,7 @@ func storeFaults(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 func TestA16StoreFaultsAreCountedByTheirClass(t *testing.T) {
 	memory := backofftest.NewMemory(backoff.Config{}, time.Now)
 	reg := prometheus.NewRegistry()
-	store := newCountedStore(memory, reg)
+	store := newCountedStore(memory, reg, slog.New(slog.DiscardHandler))
 	ctx, host := t.Context(), "host.test"
 	calls := map[string]func() error{
 		"Look": func() error { _, _, err := store.Look(ctx, host); return err },
@@ -85,7 +88,24 @@ func TestA16StoreFaultsAreCountedByTheirClass(t *testing.T) {
 	for range store.(backoff.Lister).Hosts(ctx) {
 		t.Error("a store that cannot list has hosts")
 	}
-	if got := newCountedStore(memory, nil); got != backoff.Store(memory) {
+	if got := newCountedStore(memory, nil, nil); got != backoff.Store(memory) {
 		t.Error("without a registry the store is wrapped")
+	}
+}
+
+// That a server is away is said once, and once that it is back.
+func TestP47_AServerThatGoesAwayAndComesBackIsLoggedOnce(t *testing.T) {
+	var logged bytes.Buffer
+	memory := backofftest.NewMemory(backoff.Config{}, time.Now)
+	store := newCountedStore(memory, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&logged, nil)))
+	away := &backoff.StoreError{Fault: backoff.StateUnreadable, Away: true}
+	for _, fault := range []error{nil, away, away, &backoff.StoreError{Fault: backoff.StateUnreadable}, context.Canceled, away, nil, nil} {
+		memory.Fail(fault)
+		_, _, _ = store.Look(t.Context(), "host.test")
+	}
+	lines := strings.Split(strings.TrimSpace(logged.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "level=WARN msg=\"the server that keeps the pace cannot be reached") ||
+		!strings.Contains(lines[1], `level=INFO msg="the server that keeps the pace is back"`) {
+		t.Errorf("logged:\n%s", logged.String())
 	}
 }
