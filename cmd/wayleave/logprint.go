@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,12 +114,27 @@ func gapsOf(session string, e evidence.Entry) (list []gapLine) {
 	return list
 }
 
+// gapPrinter prints each gap once: what a crossing_opened tells of, the record of
+// the crossing's end tells again.
 func gapPrinter(asJSON bool) printer {
+	type crossing struct {
+		session string
+		opened  uint64
+	}
+	told := map[crossing][]gapLine{} // of crossings that were opened and did not end yet
 	return func(w io.Writer, session string, e evidence.Entry) error {
-		for _, g := range gapsOf(session, e) {
+		gaps, ends := gapsOf(session, e), crossing{session, e.Uint("opened")}
+		for _, g := range gaps {
+			if slices.ContainsFunc(told[ends], func(t gapLine) bool { return t.Reason == g.Reason && t.Detail == g.Detail }) {
+				continue
+			}
 			if err := printGap(w, g, asJSON); err != nil {
 				return err
 			}
+		}
+		delete(told, ends)
+		if e.Event == evidence.EventCrossingOpened && len(gaps) > 0 {
+			told[crossing{session, e.Seq}] = gaps
 		}
 		return nil
 	}
