@@ -42,7 +42,7 @@ type RulingsReport struct {
 
 	// Beside counts crossings that the decision let pass or never saw and that
 	// something else stopped: the guard when the name was resolved, a fault of
-	// the edge, a tunnel in which no request could be read.
+	// the edge, a request that cannot be ruled, a tunnel in which none could be read.
 	Beside int `json:"beside"`
 }
 

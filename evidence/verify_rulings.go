@@ -91,6 +91,10 @@ func (v *logVerifier) recompute() {
 		count.Beside++ // a tunnel in which no request was read
 		return
 	}
+	if reason.TurnsAway() && l.member("declarations") == nil {
+		count.Beside++ // a request that was never ruled (E13)
+		return
+	}
 	c := v.ruled()
 	again, err := v.decide(c)
 	switch {

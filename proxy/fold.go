@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -43,9 +42,7 @@ type foldEntry struct {
 // what was turned away before it could be ruled is: a refusal by policy is a
 // decision on one host or page, and has its record.
 func (f *folder) fold(x *crossing) bool {
-	switch x.rec.Refusal.Reason.Facts().Status {
-	case http.StatusBadRequest, http.StatusProxyAuthRequired, http.StatusRequestURITooLong, http.StatusMisdirectedRequest, http.StatusLoopDetected:
-	default:
+	if !x.rec.Refusal.Reason.TurnsAway() {
 		return false
 	}
 	f.mu.Lock()

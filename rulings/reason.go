@@ -99,6 +99,15 @@ const (
 	HTTPProtocolError      Reason = "http_protocol_error"
 )
 
+// TurnsAway reports whether r is said of a request that cannot be ruled (E13).
+func (r Reason) TurnsAway() bool {
+	switch r {
+	case RequestInvalid, SessionInvalid, TargetTooLong, AuthorityMismatch, CredentialsRequired, Loop:
+		return true
+	}
+	return false
+}
+
 // Paces reports whether r is that of a host's pace, or of the edge's keeping it.
 func (r Reason) Paces() bool { return r == CrawlDelay || r == Backoff || r == PacingStore }
 

@@ -113,3 +113,27 @@ func TestE82ATunnelThatTheOperatorRefusedIsRuledAgain(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be ruled was turned away before its terms were looked up, and of that
+// there is nothing to make again (E13).
+func TestE82ARequestThatWasTurnedAwayIsNoRuling(t *testing.T) {
+	for _, c := range []struct {
+		reason rulings.Reason
+		want   evidence.RulingsReport
+	}{
+		{rulings.RequestInvalid, evidence.RulingsReport{Beside: 1}},
+		{rulings.AuthorityMismatch, evidence.RulingsReport{Beside: 1}},
+		{rulings.Loop, evidence.RulingsReport{Beside: 1}},
+		{rulings.RobotsDisallow, evidence.RulingsReport{Different: 1}},
+	} {
+		r := newRecordedRuling(t, "")
+		got := r.recompute(t, evidence.CrossingEnded{Crossing: &evidence.Crossing{
+			Grade: evidence.Mediated, Class: rulings.Source, Outcome: evidence.Refused, Method: "OPTIONS", URL: "http://a.test/page",
+			Client: evidence.Client{Session: "s", Protocol: "HTTP/1.1"}, PolicyDigest: r.policy.Digest(), Ruleset: rulings.Ruleset,
+			Refusal: evidence.Refusal{Reason: c.reason, Whose: c.reason.Facts().Whose, Stage: rulings.StageBefore, Detail: "a reason"},
+		}})
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
+	}
+}
