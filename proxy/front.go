@@ -174,6 +174,9 @@ func (x *crossing) settle(r *http.Request, scheme, authority, asWritten string) 
 		// net/http leaves the preface of HTTP/2 (RFC 9113 3.4) and the methods
 		// that HTTP/2 clients make up to its handlers.
 		return &rejection{rulings.RequestInvalid, "the method is none", rulings.Say("The request's method is not one of HTTP.")}
+	case strings.ContainsFunc(r.RequestURI, func(c rune) bool { return c <= ' ' || c == 0x7F }):
+		// HTTP/2 has no line that a blank would split; the one to the site may.
+		return &rejection{rulings.RequestInvalid, "a blank or control octet in the target", rulings.Say("The request target has a blank or a control character. Escape it.")}
 	case r.URL.User != nil || strings.Contains(authority, "@"):
 		return &rejection{rulings.RequestInvalid, "userinfo in the target", rulings.Say("A user name or password in the URL is not accepted.")}
 	case scheme != "http" && scheme != "https":

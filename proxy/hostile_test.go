@@ -135,3 +135,19 @@ func TestN1AMethodThatIsNoneIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// HTTP/2 has no request line that a blank or a control octet would break, and the
+// site's may be one of HTTP/1.1.
+func TestN5ATargetThatNoRequestLineHoldsIsRefused(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	s := answering(t, true, "HTTP/1.1 204 No Content\r\n\r\n")
+	c := e.h2(s.addr)
+	for _, target := range []string{"/secret x", "/secret ", "/a?b c", "/a? HTTP/1.1", "//a b"} {
+		if status, header, _ := c.do("GET", target); status != 400 || !strings.Contains(header.Get("Proxy-Status"), "request_invalid") {
+			t.Errorf("%q: %d %s", target, status, header.Get("Proxy-Status"))
+		}
+	}
+	if n := s.requests.Load(); n != 0 {
+		t.Errorf("%d requests at the site", n)
+	}
+}
