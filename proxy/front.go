@@ -48,9 +48,12 @@ func (e *Edge) inside(w http.ResponseWriter, r *http.Request) {
 		r.Host = strings.TrimPrefix(t.origin.String(), t.origin.Scheme+"://")
 	}
 	x := e.newCrossing(w, r, t.agent)
-	x.rec.URL = t.origin.Scheme + "://" + r.Host
-	if r.RequestURI != "*" {
-		x.rec.URL += targetOf(r.RequestURI)
+	switch {
+	case r.Method == http.MethodConnect: // names no page
+	case r.RequestURI == "*":
+		x.rec.URL = t.origin.Scheme + "://" + r.Host
+	default:
+		x.rec.URL = t.origin.Scheme + "://" + r.Host + targetOf(r.RequestURI)
 	}
 	if rej := t.mismatch(r); rej != nil {
 		x.turnAway(r, *rej)
