@@ -71,6 +71,7 @@ func (x *crossing) describe(resp *http.Response) {
 func (x *crossing) pass(r *http.Request, resp *http.Response) {
 	resp.Header = x.edge.responseFields(resp)
 	x.tellBreaches(resp.Header)
+	mendNames(resp.Trailer)
 	keepTrailers(resp.Trailer)
 	if endUnsure(r) || x.uploading(r) {
 		resp.Header["Connection"] = []string{"close"}
@@ -326,6 +327,7 @@ func (b *flowingBody) write(piece []byte) {
 // finish records the crossing as delivered and then releases what was held.
 func (b *flowingBody) finish(held []byte) {
 	x := b.x
+	mendNames(b.resp.Trailer)
 	keepTrailers(b.resp.Trailer)
 	b.sum.served.Write(held)
 	x.watch.done = time.Now()

@@ -166,9 +166,9 @@ func (x *crossing) roundTrip(r, out *http.Request) (*http.Response, error) {
 	u := x.edge.opt.Upstream
 	resp, err := u.transportFor(x.client, x.policy, r, out.URL.Host).RoundTrip(out)
 	if err != nil && u.only2.learn(out.URL.Host, err) && out.Body == (emptyBody{}) {
-		return u.pool(x.policy).multi.RoundTrip(out)
+		resp, err = u.pool(x.policy).multi.RoundTrip(out)
 	}
-	return resp, err
+	return taken(resp, err)
 }
 
 // undialled records how far a dial came that brought no connection.

@@ -81,6 +81,7 @@ func TestN10AnInvalidAnswerIsA502(t *testing.T) {
 		"a status below 100":     "HTTP/1.1 099 Low\r\nContent-Length: 4\r\n\r\npage",
 		"a status of two digits": "HTTP/1.1 20 OK\r\n\r\n",
 		"a coding nobody knows":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\npage",
+		"a coding and a blank":   "HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\n\r\n4\r\npage\r\n0\r\n\r\n",
 		"a field without a name": "HTTP/1.1 200 OK\r\n: x\r\n\r\n",
 		"no HTTP":                "SSH-2.0-OpenSSH\r\n\r\n",
 		"101 nobody asked for":   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",

@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +44,42 @@ func keepEndToEnd(h http.Header) {
 		for name := range strings.SplitSeq(line, ",") {
 			delete(h, textproto.CanonicalMIMEHeaderKey(textproto.TrimString(name)))
 		}
+	}
+}
+
+// errBlankCoding is an answer whose framing net/http has missed for a blank.
+var errBlankCoding = errors.New("the answer has a blank behind the name Transfer-Encoding")
+
+// taken takes over what a transport returns. The blank that an HTTP/1.1 site may have
+// between a name and its colon goes from the head.
+func taken(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	mendNames(resp.Header)
+	if resp.ProtoMajor == 1 && resp.Header["Transfer-Encoding"] != nil { // net/http removes those it has read
+		resp.Body.Close()
+		return nil, errBlankCoding
+	}
+	return resp, nil
+}
+
+// mendNames takes the blanks off the ends of names in h, as a proxy has to (RFC 9112
+// 5.1). net/http leaves them, and under such a name no rule finds the field. A length
+// is dropped: the answer was not read by it.
+func mendNames(h http.Header) {
+	var odd []string
+	for name := range h {
+		if strings.HasSuffix(name, " ") {
+			odd = append(odd, name)
+		}
+	}
+	slices.Sort(odd)
+	for _, name := range odd {
+		if mended := textproto.CanonicalMIMEHeaderKey(strings.TrimRight(name, " ")); mended != "Content-Length" {
+			h[mended] = append(h[mended], h[name]...)
+		}
+		delete(h, name)
 	}
 }
 

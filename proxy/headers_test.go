@@ -276,3 +276,45 @@ func TestN9RepeatedFieldsStayApart(t *testing.T) {
 		t.Errorf("the client read\n%s", raw)
 	}
 }
+
+// A blank between a name and its colon goes, and the field is what it is without it
+// (RFC 9112 5.1), in the head and behind the body.
+func TestN8ABlankBehindANameOfAnAnswerGoes(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	for _, w := range ways {
+		s := answering(t, w.secure, "HTTP/1.1 200 OK\r\nx-own  : c\r\nX-Own : b\r\nX-Own: a\r\nAlt-Svc : h3=\":443\"\r\nConnection : X-Hop\r\nX-Hop: 1\r\n"+
+			"Content-Length : 9\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npage\r\n0\r\nX-Sum : abc\r\nAlt-Svc : h3=\":443\"\r\n\r\n")
+		resp, err := e.by(w).Do(request(t, "GET", s.url+"/", nil))
+		body := text(t, resp, err)
+		if diff := cmp.Diff([]string{"a", "b", "c"}, resp.Header["X-Own"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", w.name, diff)
+		}
+		if body != "page" || resp.Header.Get("Alt-Svc")+resp.Header.Get("X-Hop")+resp.Header.Get("Content-Length") != "" {
+			t.Errorf("%s: %q %v", w.name, body, resp.Header)
+		}
+		if want := (http.Header{"X-Sum": {"abc"}}); !cmp.Equal(resp.Trailer, want) {
+			t.Errorf("%s: trailer %v", w.name, resp.Trailer)
+		}
+	}
+}
+
+// What the edge asks for itself is read no other way.
+func TestN8ABlankBehindANameOfAnAnswerToTheEdgeGoes(t *testing.T) {
+	e := startEdge(t, edgeSetup{})
+	s := startSite(t, false, func(v *visit) {
+		switch v.req.URL.Path {
+		case "/robots.txt":
+			v.say("HTTP/1.1 301 Moved\r\nLocation : /rules\r\nContent-Length: 0\r\n\r\n")
+		case "/rules":
+			v.say("HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\nUser-agent: *\nDisallow: /private/\n")
+		default:
+			v.say("HTTP/1.1 204 No Content\r\n\r\n")
+		}
+	})
+	s.own = true
+	for path, status := range map[string]int{"/page": 204, "/private/x": 403} {
+		if resp, body := get(t, e.client("", false), s.url+path); resp.StatusCode != status {
+			t.Errorf("%s: %s %s", path, resp.Status, body)
+		}
+	}
+}

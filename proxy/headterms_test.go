@@ -84,6 +84,9 @@ func TestT98_T107_TheVocabulariesOfAHead(t *testing.T) {
 	}{
 		{"noai", "X-Robots-Tag: noai\r\n", nil, rulings.NoAI},
 		{"noai among others, in capitals, in the second line", "X-Robots-Tag: noindex\r\nX-Robots-Tag: nofollow, NOAI\r\n", nil, rulings.NoAI},
+		{"noai behind a name with a blank", "X-Robots-Tag : noai\r\n", nil, rulings.NoAI},
+		{"noai behind a name with blanks, in the second line", "X-Robots-Tag: noindex\r\nx-robots-tag  : noai\r\n", nil, rulings.NoAI},
+		{"noimageai of a type behind a name with a blank", "X-Robots-Tag: noimageai\r\nContent-Type : image/png\r\n", nil, rulings.NoAI},
 		{"noai for a search", "X-Robots-Tag: noai\r\n", []string{"search"}, ""},
 		{"noai for another agent", "X-Robots-Tag: otherbot: noai\r\n", nil, ""},
 		{"noai for us", "X-Robots-Tag: wayleave: noai\r\n", nil, rulings.NoAI},

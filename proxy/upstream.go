@@ -230,7 +230,7 @@ func (u *Upstream) fetch(req *http.Request) (*http.Response, error) {
 	if err != nil && u.only2.learn(authority, err) {
 		resp, err = conns.multi.RoundTrip(req) // nothing was sent: see crossing.roundTrip
 	}
-	if err != nil {
+	if resp, err = taken(resp, err); err != nil {
 		return nil, fetchError(err)
 	}
 	resp.Body = unquotingBody{resp.Body}
