@@ -3,6 +3,7 @@ package evidence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -87,7 +88,8 @@ type Charge struct {
 // Charges yields what the logs below dataDir say that allowances were charged, of
 // sessions and of published runs, log by log and each in its order. A session that
 // was not written to since from is passed over. A log, or a place in one, that
-// cannot be read is an error among the charges.
+// cannot be read, or is not there any more and may have something since from, is an
+// error among the charges.
 func Charges(ctx context.Context, dataDir string, from time.Time) iter.Seq2[Charge, error] {
 	return func(yield func(Charge, error) bool) {
 		for _, kind := range []string{"sessions", "runs"} {
@@ -99,7 +101,7 @@ func Charges(ctx context.Context, dataDir string, from time.Time) iter.Seq2[Char
 				if kind == "runs" {
 					log = runPrefix + log
 				}
-				if !chargesOf(ctx, dataDir, log, yield) {
+				if !chargesOf(ctx, dataDir, log, from, yield) {
 					return
 				}
 			}
@@ -134,7 +136,7 @@ func writtenSince(dir string, from time.Time) (logs []string, err error) {
 }
 
 // chargesOf yields the charges of one log and reports whether more are wanted.
-func chargesOf(ctx context.Context, dataDir, log string, yield func(Charge, error) bool) bool {
+func chargesOf(ctx context.Context, dataDir, log string, from time.Time, yield func(Charge, error) bool) bool {
 	r, err := OpenReader(dataDir, log, ReadOptions{})
 	if errors.Is(err, ErrNotFound) {
 		return true
@@ -143,6 +145,7 @@ func chargesOf(ctx context.Context, dataDir, log string, yield func(Charge, erro
 		return yield(Charge{}, err)
 	}
 	defer r.Close()
+	segment := 0
 	for {
 		entry, err := r.Next(ctx)
 		_, damaged := errors.AsType[*DamageError](err)
@@ -157,6 +160,11 @@ func chargesOf(ctx context.Context, dataDir, log string, yield func(Charge, erro
 		case err != nil:
 			return yield(Charge{}, err)
 		}
+		if entry.Segment > segment+1 && !entry.Time.Before(from) &&
+			!yield(Charge{}, fmt.Errorf("the log of session %s lacks segments before segment %d", log, entry.Segment)) {
+			return false
+		}
+		segment = entry.Segment
 		for _, c := range entry.charges() {
 			if !yield(c, nil) {
 				return false

@@ -151,6 +151,31 @@ func TestO34_WhatLogsSayThatAllowancesWereCharged(t *testing.T) {
 	}
 }
 
+// What segments that are gone had of charges is not counted as nothing: it is a
+// fault where it may be of the period.
+func TestO34_ChargesOfSegmentsThatAreGoneAreAFault(t *testing.T) {
+	dir := t.TempDir()
+	store := openStore(t, dir, Options{SegmentBytes: smallSegments})
+	log, err := store.Session("s")
+	must(t, err)
+	for len(readSegments(t, dir, "s")) < 3 {
+		_, err := log.Append(t.Context(), summed(1000))
+		must(t, err)
+	}
+	must(t, store.Close(t.Context()), os.Remove(filepath.Join(dir, "sessions", "s", segmentName(1))))
+	for from, want := range map[time.Time]int{time.Now().Add(-time.Hour): 1, time.Now().Add(time.Millisecond): 0} {
+		faults := 0
+		for _, err := range Charges(t.Context(), dir, from) {
+			if err != nil {
+				faults++
+			}
+		}
+		if faults != want {
+			t.Errorf("%d faults, want %d", faults, want)
+		}
+	}
+}
+
 // A breach that the mode does not carry is one of another policy, save for what a
 // request turned out to cost that had been sent by then.
 func TestE82_BreachesThatAModeCarries(t *testing.T) {
