@@ -40,6 +40,7 @@ type Run struct {
 	staging string // the folder's name in it
 	fs      *runFS
 
+	held     *os.File                // the staging folder, locked until the run is published or discarded
 	exchange func(a, b string) error // swaps two directories in one step
 }
 
@@ -77,6 +78,12 @@ func createRun(dataDir string, o RunOptions, exchange func(a, b string) error) (
 			r.Discard()
 		}
 	}()
+	if r.held, err = os.Open(r.dir()); err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(r.held.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, err
+	}
 	if err := os.Chmod(r.dir(), 0o700); err != nil { // whatever the umask took away
 		return nil, err
 	}
@@ -104,6 +111,10 @@ func (r *Run) Discard() error {
 }
 
 func (r *Run) letGo() {
+	if r.held != nil {
+		r.held.Close()
+		r.held = nil
+	}
 	if r.fs != nil {
 		r.fs.runs.sessions.Close() // only read from: there is nothing to lose
 		r.fs = nil

@@ -69,25 +69,32 @@ func sealCutShort(path string) (bool, error) {
 }
 
 // stagingName is the name of a run's staging folder (E70).
-var stagingName = regexp.MustCompile(`^\..+\.staging-(\d{8}T\d{6}Z-[0-9a-f]{16})$`)
+var stagingName = regexp.MustCompile(`^\..+\.staging-\d{8}T\d{6}Z-[0-9a-f]{16}$`)
 
 // Unpublished returns what interrupted runs left below dataDir (E72), in order:
-// "runs/" and the name of each staging folder whose edge does not live.
+// "runs/" and the name of each staging folder that no process works in.
 func Unpublished(dataDir string) (left []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dataDir, "runs"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		m := stagingName.FindStringSubmatch(e.Name())
-		if m == nil {
-			continue
-		}
-		if alive, _, err := probeEdge(filepath.Join(dataDir, "edges"), m[1]); err != nil || !alive {
+		if stagingName.MatchString(e.Name()) && !runGoesOn(filepath.Join(dataDir, "runs", e.Name())) {
 			left = append(left, runPrefix+e.Name())
 		}
 	}
 	return left, err
+}
+
+// runGoesOn reports whether the run with the staging folder dir goes on or is being
+// published.
+func runGoesOn(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // it has its name by now
+	}
+	defer f.Close()
+	return beingWritten(f)
 }
 
 // LogNames returns the sessions below dataDir that have a log, in order.
