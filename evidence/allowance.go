@@ -88,8 +88,9 @@ type Charge struct {
 // Charges yields what the logs below dataDir say that allowances were charged, of
 // sessions and of published runs, log by log and each in its order. A session that
 // was not written to since from is passed over. A log, or a place in one, that
-// cannot be read, or is not there any more and may have something since from, is an
-// error among the charges.
+// cannot be read is an error among the charges, and so are segments that are gone
+// from before one that is there, where they may have something since from. Of a log
+// that is gone, or lacks its end, nothing tells.
 func Charges(ctx context.Context, dataDir string, from time.Time) iter.Seq2[Charge, error] {
 	return func(yield func(Charge, error) bool) {
 		for _, kind := range []string{"sessions", "runs"} {
