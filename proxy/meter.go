@@ -64,7 +64,9 @@ func (m *meter) see(piece []byte) {
 		m.text = true
 		return
 	}
-	piece = append(m.begun, piece...)
+	if len(m.begun) > 0 {
+		piece = append(m.begun, piece...)
+	}
 	whole := len(piece) - unended(piece)
 	m.text = !bodytype.Blank(piece[:whole])
 	m.begun = append(m.begun[:0], piece[whole:]...)
