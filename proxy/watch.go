@@ -90,6 +90,7 @@ func (w *upstreamWatch) interim(code int, header textproto.MIMEHeader) error {
 		return nil
 	}
 	h := w.w.Header()
+	mendNames(http.Header(header))
 	maps.Copy(h, endToEnd(http.Header(header)))
 	delete(h, "Alt-Svc") // as in the final answer
 	delete(h, breachField)
