@@ -51,7 +51,12 @@ type countedStore struct {
 	backoff.Store
 	faults *prometheus.CounterVec
 	log    *slog.Logger
-	away   atomic.Bool // the last call that reached the server, or did not, says so
+
+	// What the log says of a server that cannot be reached, at most once a minute:
+	// of one that is slow some calls come through.
+	away   atomic.Bool  // by the last call
+	logged atomic.Bool  // that it is
+	told   atomic.Int64 // when, in Unix seconds
 }
 
 // newCountedStore counts the faults of s in reg. Nil counts nothing.
@@ -72,13 +77,15 @@ func newCountedStore(s backoff.Store, reg prometheus.Registerer, log *slog.Logge
 // failed counts err if it is a fault of the store.
 func (s *countedStore) failed(err error) {
 	if err == nil {
-		if s.away.Load() && s.away.CompareAndSwap(true, false) {
+		if s.away.Load() && s.away.CompareAndSwap(true, false) && s.logged.CompareAndSwap(true, false) {
 			s.log.Info("the server that keeps the pace is back")
 		}
 		return
 	}
 	if fault, ok := errors.AsType[*backoff.StoreError](err); ok {
-		if fault.Away && s.away.CompareAndSwap(false, true) {
+		if now := time.Now().Unix(); fault.Away && s.away.CompareAndSwap(false, true) && now-s.told.Load() >= 60 {
+			s.told.Store(now)
+			s.logged.Store(true)
 			s.log.Warn("the server that keeps the pace cannot be reached; what needs a pace is refused until it can", "error", err)
 		}
 		class, known := faultClasses[fault.Fault]
