@@ -188,7 +188,7 @@ func TestP33_AProbeThatTenantsShareIsToldToEachAsItsOwn(t *testing.T) {
 				err              error
 			}{
 				{client: one, name: "one", after: "977", at: "2026-11-30T12:16:17Z",
-					words: "Another request to the site, which was failing, is under way, and the 0 s that a request may wait are over. Nothing was requested. Ask again after 2026-11-30T12:16:17Z."},
+					words: "Another request to the site, which was failing, is under way, and the 0.4 s that a request may wait are over. Nothing was requested. Ask again after 2026-11-30T12:16:17Z."},
 				{client: two, name: "two", after: "60", words: pacedWords},
 			}
 			var both sync.WaitGroup
