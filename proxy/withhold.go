@@ -40,8 +40,8 @@ func (x *crossing) withhold(r *http.Request, resp *http.Response, ruling rulings
 }
 
 // hashWithheld reads the body to its end or the bound and records what it was.
-func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
-	ctx, cancel := context.WithTimeout(ctx, x.edge.withholdTime)
+func (x *crossing) hashWithheld(asked context.Context, resp *http.Response) {
+	ctx, cancel := context.WithTimeout(asked, x.edge.withholdTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { x.source.Close() })
 	defer stop()
@@ -67,16 +67,17 @@ func (x *crossing) hashWithheld(ctx context.Context, resp *http.Response) {
 		return
 	}
 	x.rec.Withheld = &evidence.Withheld{Bytes: n, Hash: sum.retrieved()}
-	x.gap(rulings.GapWithheldPartial, partly(ctx, err))
+	x.gap(rulings.GapWithheldPartial, partly(asked, ctx, err))
 }
 
-// partly says why a withheld body was not read to its end.
-func partly(ctx context.Context, err error) string {
+// partly says why a withheld body was not read to its end: a client's leave ends
+// asked first, then what the body is read by, and only then perhaps ctx.
+func partly(asked, ctx context.Context, err error) string {
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "the body was still coming after 10 s"
-	case ctx.Err() != nil:
+	case asked.Err() != nil:
 		return "the crossing ended while the body was still coming"
+	case ctx.Err() != nil:
+		return "the body was still coming after 10 s"
 	case errors.Is(err, io.ErrShortBuffer):
 		return "the body is longer than 33,554,432 octets"
 	}
