@@ -43,8 +43,8 @@ func (h *held) sum() rulings.Digest {
 	return h.digest
 }
 
-// hold reads the body up to screens.limit_bytes after content coding (O41). What follows what was read stays
-// in resp.Body, behind it.
+// hold reads the body up to screens.limit_bytes after content coding (O41). What
+// follows what was read stays in resp.Body, behind it.
 func (m *measured) hold() held {
 	limit := m.x.policy.Screens.Limit
 	most := limit // of it as served

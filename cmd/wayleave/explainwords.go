@@ -232,7 +232,7 @@ func inWords(e admin.Explanation) string {
 		b.line("what would change it: %s", e.Change)
 	}
 	if !e.RetryAt.IsZero() {
-		b.line("ask again after %s", e.RetryAt.UTC().Format(time.RFC3339))
+		b.line("ask again after %s", rulings.WholeSecond(e.RetryAt).UTC().Format(time.RFC3339))
 	}
 	return b.String()
 }
